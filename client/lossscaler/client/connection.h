@@ -1,0 +1,152 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Connection: the service as C++ calls, retried where that is safe.
+//
+// Client, Session and Step are thin values over it; tests of a trainer put a
+// MockConnection (lossscaler/client/mocks/mock_connection.h) in its place.
+//
+// Every method blocks until it has an answer, an error that retrying does not
+// cure, or unavailable_budget is spent. Errors carry reasons
+// (lossscaler/core/error.h).
+//
+// Thread safety: any thread, at any time.
+
+#ifndef LOSSSCALER_CLIENT_CONNECTION_H_
+#define LOSSSCALER_CLIENT_CONNECTION_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "lossscaler/client/gradient.h"
+#include "lossscaler/client/options.h"
+#include "lossscaler/core/decision.h"
+#include "lossscaler/core/loss_scaler.h"
+#include "lossscaler/core/unscale.h"
+
+namespace lossscaler {
+
+// A session as the server describes it. Fields as in the proto's Session.
+struct SessionInfo {
+  std::string name;
+  std::string uid;
+  LossScaler config;
+  LossScaler scaler;
+  Current current;
+  std::optional<Decision> last_decision;
+  std::int64_t attempted = 0;
+  std::int64_t applied = 0;
+  std::int64_t skipped = 0;
+  std::int64_t consecutive_skips = 0;
+  absl::Time create_time = absl::UnixEpoch();
+  std::string scaler_json;
+};
+
+// Which session a call means. An empty uid accepts any session of the name.
+struct SessionRef {
+  std::string name;
+  std::string uid;
+};
+
+enum class IfExists { kFail, kReturnIfEqual };
+
+struct SessionPage {
+  std::vector<SessionInfo> sessions;
+  std::string next_page_token;
+};
+
+struct ScaleLossCall {
+  SessionRef session;
+  std::optional<std::int64_t> step;
+  std::span<const float> losses;
+  ElementType loss_type = ElementType::kFloat32;
+};
+
+struct ScaleLossAnswer {
+  std::vector<float> scaled_losses;
+  double scale = 1.0;
+  std::int64_t step = 0;
+  std::int64_t epoch = 0;
+  std::vector<int> non_finite_losses;
+  std::vector<int> overflowing_losses;
+};
+
+struct UnscaleCall {
+  SessionRef session;
+  std::optional<std::int64_t> step;
+  std::span<const GradientTensor> tensors;
+  bool skip_statistics = false;
+};
+
+struct UnscaleAnswer {
+  double scale = 1.0;
+  std::int64_t step = 0;
+  std::int64_t epoch = 0;
+  // One for each tensor, in the order of the call.
+  std::vector<UnscaleVerdict> tensors;
+};
+
+struct UpdateCall {
+  SessionRef session;
+  std::optional<std::int64_t> step;
+  Vote vote;
+  // True: one attempt, with this deadline (used where nobody may be held up).
+  std::optional<absl::Duration> single_attempt;
+};
+
+struct UpdateAnswer {
+  Decision decision;
+  Current current;
+};
+
+struct RestoreAnswer {
+  Decision decision;
+  SessionInfo session;
+};
+
+struct ServerInfo {
+  std::string version;
+  std::vector<std::string> features;
+  std::string store;
+  std::string durability;
+  std::int64_t start_count = 0;
+  std::int64_t sessions = 0;
+  std::int64_t max_chunk_bytes = 0;
+};
+
+class Connection {
+ public:
+  virtual ~Connection() = default;
+
+  virtual absl::StatusOr<SessionInfo> CreateSession(const std::string& name,
+                                                    const LossScaler& scaler,
+                                                    IfExists if_exists) = 0;
+  virtual absl::StatusOr<SessionInfo> GetSession(const SessionRef& session) = 0;
+  // page_size 0: the server's default.
+  virtual absl::StatusOr<SessionPage> ListSessions(
+      const std::string& prefix, int page_size,
+      const std::string& page_token) = 0;
+  virtual absl::Status DeleteSession(const SessionRef& session) = 0;
+  virtual absl::StatusOr<RestoreAnswer> RestoreSession(
+      const SessionRef& session, const LossScaler& state,
+      std::optional<std::int64_t> if_epoch) = 0;
+  virtual absl::StatusOr<ScaleLossAnswer> ScaleLoss(
+      const ScaleLossCall& call) = 0;
+  virtual absl::StatusOr<UnscaleAnswer> Unscale(const UnscaleCall& call) = 0;
+  virtual absl::StatusOr<UpdateAnswer> Update(const UpdateCall& call) = 0;
+  virtual absl::StatusOr<ServerInfo> GetServerInfo() = 0;
+};
+
+// A connection over gRPC. Connects lazily; never fails.
+std::shared_ptr<Connection> MakeConnection(const ClientOptions& options = {});
+
+}  // namespace lossscaler
+
+#endif  // LOSSSCALER_CLIENT_CONNECTION_H_

@@ -1,0 +1,140 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lossscaler/client/internal/retry_loop.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "lossscaler/core/error.h"
+
+namespace lossscaler::internal {
+namespace {
+
+std::string CodeText(const absl::Status& status) {
+  return absl::StatusCodeToString(status.code());
+}
+
+std::string AttemptsText(int attempts) {
+  return absl::StrCat(attempts, attempts == 1 ? " attempt" : " attempts");
+}
+
+}  // namespace
+
+bool IsRetryable(const absl::Status& status, Idempotency idempotency) {
+  if (status.code() == absl::StatusCode::kUnavailable) return true;
+  if (RetryDelayOf(status)) return true;
+  return status.code() == absl::StatusCode::kDeadlineExceeded &&
+         idempotency == Idempotency::kIdempotent;
+}
+
+RetryLoop::RetryLoop(std::string_view method, const ClientOptions& options,
+                     Clock* clock, Random random)
+    : method_(method),
+      options_(options),
+      clock_(clock),
+      random_(std::move(random)),
+      backoff_(options.initial_backoff) {}
+
+absl::Duration RetryLoop::AttemptTimeout() const {
+  const absl::Duration left =
+      first_failure_
+          ? *first_failure_ + options_.unavailable_budget - clock_->Now()
+          : options_.unavailable_budget;
+  // The first attempt is made whatever the budget, which only starts with a
+  // failure; 0 means "do not retry".
+  if (!first_failure_ && left <= absl::ZeroDuration()) {
+    return options_.unary_deadline;
+  }
+  return std::min(options_.unary_deadline, left);
+}
+
+absl::Status RetryLoop::WaitAfter(const absl::Status& error,
+                                  Idempotency idempotency) {
+  if (IsRetryable(error, idempotency)) return WaitAfterRetryable(error);
+  ++attempts_;
+  return Stop(error, error.code() == absl::StatusCode::kDeadlineExceeded
+                         ? "the call is not idempotent"
+                         : "the error is permanent");
+}
+
+absl::Status RetryLoop::WaitAfterRetryable(const absl::Status& error) {
+  ++attempts_;
+  absl::Time now = clock_->Now();
+  if (!first_failure_) {
+    first_failure_ = now;
+    next_report_ = now + options_.wait_report_interval;
+  }
+  // Full jitter: a crowd that lost its server together does not come back
+  // together.
+  const absl::Duration pause = std::max(
+      random_() * backoff_, RetryDelayOf(error).value_or(absl::ZeroDuration()));
+  backoff_ =
+      std::min(backoff_ * options_.backoff_multiplier, options_.max_backoff);
+  const absl::Time resume = now + pause;
+  if (resume >= *first_failure_ + options_.unavailable_budget) {
+    return BudgetSpent(error);
+  }
+  for (;;) {
+    if (now >= next_report_) Report(now, error);
+    if (now >= resume) return absl::OkStatus();
+    clock_->Sleep(std::min(resume, next_report_) - now);
+    now = clock_->Now();
+  }
+}
+
+absl::Status RetryLoop::Stop(const absl::Status& error,
+                             std::string_view why) const {
+  return MakeErrorFromParts(
+      error.code(),
+      absl::StrCat(method_, " failed after ", AttemptsText(attempts_), " (",
+                   std::string(why), "): ", std::string(error.message())),
+      ReasonNameOf(error), Metadata(error), RetryDelayOf(error));
+}
+
+ErrorMetadata RetryLoop::Metadata(const absl::Status& error) const {
+  const auto known = MetadataOf(error);
+  ErrorMetadata metadata(known.begin(), known.end());
+  metadata.emplace_back("method", method_);
+  metadata.emplace_back("attempts", absl::StrCat(attempts_));
+  return metadata;
+}
+
+absl::Status RetryLoop::BudgetSpent(const absl::Status& error) const {
+  const std::string budget = absl::FormatDuration(options_.unavailable_budget);
+  ErrorMetadata metadata = Metadata(error);
+  metadata.emplace_back("unavailable_budget", budget);
+  metadata.emplace_back("last_code", CodeText(error));
+  metadata.emplace_back("last_reason", ReasonNameOf(error));
+  return MakeError(
+      Reason::kUnavailableBudgetSpent,
+      absl::StrCat(method_, " got no answer in ", AttemptsText(attempts_),
+                   " within unavailable_budget (", budget,
+                   "); what it asked for may or may not have been done: call "
+                   "again, or end the run. Last error: ",
+                   CodeText(error), ": ", std::string(error.message())),
+      metadata);
+}
+
+void RetryLoop::Report(absl::Time now, const absl::Status& error) {
+  // Counted from now: a report that took long does not bring on the next.
+  next_report_ = now + options_.wait_report_interval;
+  if (!options_.on_wait) return;
+  const absl::Duration waited = now - *first_failure_;
+  options_.on_wait({.method = method_,
+                    .waited = waited,
+                    .budget_left = options_.unavailable_budget - waited,
+                    .last_error = error});
+}
+
+void RetryLoop::NoteProgress() {
+  first_failure_.reset();
+  next_report_ = absl::InfiniteFuture();
+  backoff_ = options_.initial_backoff;
+}
+
+}  // namespace lossscaler::internal

@@ -1,0 +1,103 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lossscaler/client/internal/stub.h"
+
+#include <memory>
+#include <utility>
+
+#include "grpcpp/create_channel.h"
+#include "grpcpp/grpcpp.h"
+#include "lossscaler/client/internal/wire_status.h"
+#include "lossscaler/v1/loss_scaler_service.grpc.pb.h"
+
+namespace lossscaler::internal {
+namespace {
+
+constexpr int kMaxMessageBytes = 4 << 20;
+constexpr int kKeepaliveMillis = 20'000;
+constexpr int kKeepaliveTimeoutMillis = 10'000;
+constexpr int kMinReconnectMillis = 100;
+constexpr int kMaxReconnectMillis = 2'000;
+
+class GrpcStub : public Stub {
+ public:
+  explicit GrpcStub(std::shared_ptr<grpc::Channel> channel)
+      : stub_(v1::LossScalerService::NewStub(std::move(channel))) {}
+
+  absl::Status CreateSession(grpc::ClientContext* context,
+                             const v1::CreateSessionRequest& request,
+                             v1::CreateSessionResponse* response) override {
+    return FromGrpc(stub_->CreateSession(context, request, response));
+  }
+  absl::Status GetSession(grpc::ClientContext* context,
+                          const v1::GetSessionRequest& request,
+                          v1::GetSessionResponse* response) override {
+    return FromGrpc(stub_->GetSession(context, request, response));
+  }
+  absl::Status ListSessions(grpc::ClientContext* context,
+                            const v1::ListSessionsRequest& request,
+                            v1::ListSessionsResponse* response) override {
+    return FromGrpc(stub_->ListSessions(context, request, response));
+  }
+  absl::Status DeleteSession(grpc::ClientContext* context,
+                             const v1::DeleteSessionRequest& request,
+                             v1::DeleteSessionResponse* response) override {
+    return FromGrpc(stub_->DeleteSession(context, request, response));
+  }
+  absl::Status RestoreSession(grpc::ClientContext* context,
+                              const v1::RestoreSessionRequest& request,
+                              v1::RestoreSessionResponse* response) override {
+    return FromGrpc(stub_->RestoreSession(context, request, response));
+  }
+  absl::Status ScaleLoss(grpc::ClientContext* context,
+                         const v1::ScaleLossRequest& request,
+                         v1::ScaleLossResponse* response) override {
+    return FromGrpc(stub_->ScaleLoss(context, request, response));
+  }
+  absl::Status Update(grpc::ClientContext* context,
+                      const v1::UpdateRequest& request,
+                      v1::UpdateResponse* response) override {
+    return FromGrpc(stub_->Update(context, request, response));
+  }
+  absl::Status GetServerInfo(grpc::ClientContext* context,
+                             const v1::GetServerInfoRequest& request,
+                             v1::GetServerInfoResponse* response) override {
+    return FromGrpc(stub_->GetServerInfo(context, request, response));
+  }
+  void Unscale(grpc::ClientContext* context, UnscaleReactor* reactor) override {
+    stub_->async()->Unscale(context, reactor);
+  }
+
+ private:
+  const std::unique_ptr<v1::LossScalerService::Stub> stub_;
+};
+
+}  // namespace
+
+std::shared_ptr<grpc::Channel> MakeChannel(const ClientOptions& options) {
+  grpc::ChannelArguments arguments;
+  arguments.SetUserAgentPrefix("lossscaler-client");
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  arguments.SetMaxSendMessageSize(kMaxMessageBytes);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMillis);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMillis);
+  // A stream that waits for its server is silent; pings must go on.
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 0);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kMinReconnectMillis);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kMinReconnectMillis);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxReconnectMillis);
+  // Two clients of one process do not share a connection, nor its backoff.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // gRPC's retries never help streams, and keep copies of what was sent.
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  return grpc::CreateCustomChannel(
+      options.address, grpc::InsecureChannelCredentials(), arguments);
+}
+
+std::shared_ptr<Stub> MakeStub(std::shared_ptr<grpc::Channel> channel) {
+  return std::make_shared<GrpcStub>(std::move(channel));
+}
+
+}  // namespace lossscaler::internal

@@ -1,0 +1,67 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Stub: one attempt of each RPC, with errors as the rest of the library knows
+// them. Tests put a fake in its place.
+//
+// Thread safety: any thread, at any time.
+
+#ifndef LOSSSCALER_CLIENT_INTERNAL_STUB_H_
+#define LOSSSCALER_CLIENT_INTERNAL_STUB_H_
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "grpcpp/channel.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/support/client_callback.h"
+#include "lossscaler/client/options.h"
+#include "lossscaler/v1/loss_scaler_service.pb.h"
+
+namespace lossscaler::internal {
+
+class Stub {
+ public:
+  using UnscaleReactor =
+      grpc::ClientBidiReactor<v1::UnscaleRequest, v1::UnscaleResponse>;
+
+  virtual ~Stub() = default;
+
+  virtual absl::Status CreateSession(grpc::ClientContext* context,
+                                     const v1::CreateSessionRequest& request,
+                                     v1::CreateSessionResponse* response) = 0;
+  virtual absl::Status GetSession(grpc::ClientContext* context,
+                                  const v1::GetSessionRequest& request,
+                                  v1::GetSessionResponse* response) = 0;
+  virtual absl::Status ListSessions(grpc::ClientContext* context,
+                                    const v1::ListSessionsRequest& request,
+                                    v1::ListSessionsResponse* response) = 0;
+  virtual absl::Status DeleteSession(grpc::ClientContext* context,
+                                     const v1::DeleteSessionRequest& request,
+                                     v1::DeleteSessionResponse* response) = 0;
+  virtual absl::Status RestoreSession(grpc::ClientContext* context,
+                                      const v1::RestoreSessionRequest& request,
+                                      v1::RestoreSessionResponse* response) = 0;
+  virtual absl::Status ScaleLoss(grpc::ClientContext* context,
+                                 const v1::ScaleLossRequest& request,
+                                 v1::ScaleLossResponse* response) = 0;
+  virtual absl::Status Update(grpc::ClientContext* context,
+                              const v1::UpdateRequest& request,
+                              v1::UpdateResponse* response) = 0;
+  virtual absl::Status GetServerInfo(grpc::ClientContext* context,
+                                     const v1::GetServerInfoRequest& request,
+                                     v1::GetServerInfoResponse* response) = 0;
+  // Binds the reactor to a call; the caller starts it.
+  virtual void Unscale(grpc::ClientContext* context,
+                       UnscaleReactor* reactor) = 0;
+};
+
+// The channel of a client: connects lazily, finds a restarted server within
+// about two seconds, and leaves retries to us.
+std::shared_ptr<grpc::Channel> MakeChannel(const ClientOptions& options);
+
+std::shared_ptr<Stub> MakeStub(std::shared_ptr<grpc::Channel> channel);
+
+}  // namespace lossscaler::internal
+
+#endif  // LOSSSCALER_CLIENT_INTERNAL_STUB_H_

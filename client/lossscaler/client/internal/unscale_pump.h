@@ -1,0 +1,204 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// UnscalePump: one call to Unscale, over as many streams as it takes.
+//
+// It gathers elements into chunks, bounds how many are under way, checks every
+// answer, scatters the results into the caller's memory and remembers what is
+// answered. A stream that breaks is followed by another one for the rest:
+// what was answered may have been overwritten in place, so it is never sent
+// again, and what was not answered still holds its old value, so it can be.
+//
+// The transport is outside (unscale_stream.h): this class knows no gRPC, so
+// that thread sanitizer can watch it with real threads. For each stream, in
+// this order:
+//
+//   BeginStream()                  by the caller's thread
+//   TakeWrite(), WriteDone()       by the writer, one write at a time
+//   OnOpened(), OnChunk(), ...     by the reader, one at a time
+//   OnStreamDone()                 after the last of those has returned
+//   WaitForStream()                by the caller's thread, meanwhile
+//
+// Thread safety: writer and reader may be different threads and run at once;
+// the rest as above.
+
+#ifndef LOSSSCALER_CLIENT_INTERNAL_UNSCALE_PUMP_H_
+#define LOSSSCALER_CLIENT_INTERNAL_UNSCALE_PUMP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "lossscaler/client/internal/unscale_plan.h"
+#include "lossscaler/core/unscale.h"
+#include "lossscaler/sync/mutex.h"
+
+namespace lossscaler::internal {
+
+// No message exceeds 4 MiB in all; 64 KiB are left for everything else in it.
+inline constexpr std::size_t kMaxPayloadBytes =
+    (std::size_t{4} << 20) - (std::size_t{64} << 10);
+
+struct PumpOptions {
+  // Payload of a chunk as sent, in bytes.
+  std::size_t chunk_bytes = std::size_t{1} << 20;
+  // Sent and not answered.
+  int max_chunks_in_flight = 4;
+  // Whether answers carry sum_of_squares and absolute_maximum.
+  bool statistics = true;
+  // The step that the caller named.
+  std::optional<std::int64_t> step;
+};
+
+// A tensor that a stream has to open: index into UnscalePlan.tensors, and the
+// first element to send. 0: the whole tensor.
+struct TensorRest {
+  std::size_t index = 0;
+  std::uint64_t offset = 0;
+
+  friend bool operator==(const TensorRest&, const TensorRest&) = default;
+};
+
+// A chunk to send. `tensor` counts what the stream has opened.
+struct OutgoingChunk {
+  std::int32_t tensor = 0;
+  std::int64_t offset = 0;
+  std::string data;
+};
+
+enum class Write { kNothing, kChunk, kHalfClose };
+
+// The server's messages, taken apart.
+struct OpenedAnswer {
+  double scale = 0.0;
+  std::int64_t step = 0;
+  std::int64_t epoch = 0;
+  std::int64_t max_chunk_bytes = 0;
+};
+
+struct VerdictAnswer {
+  bool overflow = false;
+  bool has_statistics = false;
+  // element_count is not on the wire; the pump fills it in.
+  UnscaleVerdict verdict;
+};
+
+struct ChunkAnswer {
+  std::int32_t tensor = 0;
+  std::int64_t offset = 0;
+  VerdictAnswer verdict;
+  std::string_view data;
+};
+
+struct SummaryAnswer {
+  VerdictAnswer verdict;
+  std::int64_t element_count = 0;
+};
+
+class UnscalePump {
+ public:
+  // `plan` and the memory it names outlive the pump.
+  UnscalePump(const UnscalePlan& plan, const PumpOptions& options);
+
+  // Starts the next stream and says what it must open. The write of `open`
+  // counts as under way.
+  std::vector<TensorRest> BeginStream();
+
+  // Blocks until the stream has ended and says how:
+  //   OK                 with its summary; then everything is answered;
+  //   MALFORMED_ANSWER   the server broke the rules;
+  //   UNAVAILABLE        nothing moved for `stall_timeout`, `cancel` was
+  //                      called (once) and the stream has ended;
+  //   otherwise          as OnStreamDone() says.
+  absl::Status WaitForStream(absl::Duration stall_timeout,
+                             const std::function<void()>& cancel);
+
+  // The next write, if one may start now; it is under way until WriteDone().
+  // kHalfClose comes once, after the last chunk.
+  Write TakeWrite(OutgoingChunk* chunk);
+  void WriteDone();
+
+  // An answer arrived. False: it breaks the rules; cancel the stream.
+  bool OnOpened(const OpenedAnswer& opened);
+  bool OnChunk(const ChunkAnswer& answer);
+  bool OnSummary(const SummaryAnswer& summary);
+  // It was none of these.
+  bool OnUnknown();
+
+  void OnStreamDone(const absl::Status& status);
+
+  // The step and scale that the first `opened` named.
+  std::optional<OpenedAnswer> opened() const;
+  // Whether every element was answered and the scale is known.
+  bool complete() const;
+  // Rises when answers arrive.
+  std::uint64_t answers() const;
+  // What was found so far, for each tensor of the plan.
+  std::vector<UnscaleVerdict> verdicts() const;
+
+ private:
+  struct InFlight {
+    // Index into the plan.
+    std::size_t tensor = 0;
+    // Index into what the stream opened.
+    std::int32_t opened_as = 0;
+    std::uint64_t offset = 0;
+    std::uint64_t count = 0;
+  };
+
+  // Elements of a tensor that go into one chunk.
+  std::uint64_t ChunkElements(const GradientTensor& tensor) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Moves the send position past tensors that have nothing (left) to send.
+  void SkipSent() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool AllAnswered() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status CheckOpened(const OpenedAnswer& opened) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status CheckChunk(const ChunkAnswer& answer) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status CheckSummary(const SummaryAnswer& summary) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Notes the first failure of a stream. Returns whether `status` is OK.
+  bool Accept(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const UnscalePlan& plan_;
+  const PumpOptions options_;
+
+  mutable Mutex mutex_;
+  CondVar ended_;
+
+  // The call.
+  std::optional<OpenedAnswer> opened_ ABSL_GUARDED_BY(mutex_);
+  // Answers come in the order of the chunks: a prefix of each tensor.
+  std::vector<std::uint64_t> answered_ ABSL_GUARDED_BY(mutex_);
+  std::vector<UnscaleVerdict> verdicts_ ABSL_GUARDED_BY(mutex_);
+  std::uint64_t answers_ ABSL_GUARDED_BY(mutex_) = 0;
+
+  // The stream.
+  std::vector<TensorRest> rest_ ABSL_GUARDED_BY(mutex_);
+  std::size_t send_tensor_ ABSL_GUARDED_BY(mutex_) = 0;  // Index into rest_.
+  std::uint64_t send_offset_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::size_t max_payload_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::deque<InFlight> in_flight_ ABSL_GUARDED_BY(mutex_);
+  UnscaleVerdict stream_total_ ABSL_GUARDED_BY(mutex_);
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stream_opened_ ABSL_GUARDED_BY(mutex_) = false;
+  bool half_closed_ ABSL_GUARDED_BY(mutex_) = false;
+  bool summarized_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status failure_ ABSL_GUARDED_BY(mutex_);
+  std::optional<absl::Status> done_ ABSL_GUARDED_BY(mutex_);
+  // Counts everything that moves; what a stalled stream does not change.
+  std::uint64_t moves_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace lossscaler::internal
+
+#endif  // LOSSSCALER_CLIENT_INTERNAL_UNSCALE_PUMP_H_

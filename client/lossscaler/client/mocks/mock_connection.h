@@ -1,0 +1,51 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// MockConnection: a server that a trainer's test makes up.
+//
+//   auto connection = std::make_shared<lossscaler::MockConnection>();
+//   EXPECT_CALL(*connection, CreateSession).WillOnce(Return(info));
+//   lossscaler::Client client(connection);
+
+#ifndef LOSSSCALER_CLIENT_MOCKS_MOCK_CONNECTION_H_
+#define LOSSSCALER_CLIENT_MOCKS_MOCK_CONNECTION_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "lossscaler/client/connection.h"
+
+namespace lossscaler {
+
+class MockConnection : public Connection {
+ public:
+  MOCK_METHOD(absl::StatusOr<SessionInfo>, CreateSession,
+              (const std::string& name, const LossScaler& scaler,
+               IfExists if_exists),
+              (override));
+  MOCK_METHOD(absl::StatusOr<SessionInfo>, GetSession,
+              (const SessionRef& session), (override));
+  MOCK_METHOD(absl::StatusOr<SessionPage>, ListSessions,
+              (const std::string& prefix, int page_size,
+               const std::string& page_token),
+              (override));
+  MOCK_METHOD(absl::Status, DeleteSession, (const SessionRef& session),
+              (override));
+  MOCK_METHOD(absl::StatusOr<RestoreAnswer>, RestoreSession,
+              (const SessionRef& session, const LossScaler& state,
+               std::optional<std::int64_t> if_epoch),
+              (override));
+  MOCK_METHOD(absl::StatusOr<ScaleLossAnswer>, ScaleLoss,
+              (const ScaleLossCall& call), (override));
+  MOCK_METHOD(absl::StatusOr<UnscaleAnswer>, Unscale, (const UnscaleCall& call),
+              (override));
+  MOCK_METHOD(absl::StatusOr<UpdateAnswer>, Update, (const UpdateCall& call),
+              (override));
+  MOCK_METHOD(absl::StatusOr<ServerInfo>, GetServerInfo, (), (override));
+};
+
+}  // namespace lossscaler
+
+#endif  // LOSSSCALER_CLIENT_MOCKS_MOCK_CONNECTION_H_

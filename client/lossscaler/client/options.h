@@ -1,0 +1,78 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// How a Client talks to its server.
+
+#ifndef LOSSSCALER_CLIENT_OPTIONS_H_
+#define LOSSSCALER_CLIENT_OPTIONS_H_
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace lossscaler {
+
+// Time as a client sees it. Tests inject their own.
+//
+// Thread safety: implementations must be safe to call from any thread.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  // A monotonic time that runs on while the machine is suspended.
+  virtual absl::Time Now() = 0;
+  virtual void Sleep(absl::Duration duration) = 0;
+};
+
+// What a client that waits for its server reports every few seconds.
+struct WaitReport {
+  // The method that waits, "Update" for example.
+  std::string_view method;
+  // Since the first failed attempt of this call.
+  absl::Duration waited;
+  // What is left of unavailable_budget.
+  absl::Duration budget_left;
+  // Why the last attempt failed.
+  absl::Status last_error;
+};
+
+struct ClientOptions {
+  // "host:port", or "unix:/path/of/socket".
+  std::string address = "127.0.0.1:50551";
+
+  // For each attempt of a call that does not stream.
+  absl::Duration unary_deadline = absl::Seconds(10);
+  // An Unscale stream on which nothing moves for this long is broken and
+  // resumed.
+  absl::Duration stream_stall_timeout = absl::Seconds(30);
+
+  // How long a call is retried while the server is away or asks to wait;
+  // counted from the first failure. Then UNAVAILABLE_BUDGET_SPENT, which is
+  // neither apply nor skip.
+  absl::Duration unavailable_budget = absl::Minutes(10);
+  // The pause before a retry is uniform in [0, b], where b starts here, grows
+  // by the multiplier and stops at the maximum; never shorter than the server
+  // asks for.
+  absl::Duration initial_backoff = absl::Milliseconds(50);
+  absl::Duration max_backoff = absl::Seconds(2);
+  double backoff_multiplier = 2.0;
+  // Called on the calling thread while a call waits, at most once in
+  // wait_report_interval.
+  std::function<void(const WaitReport&)> on_wait;
+  absl::Duration wait_report_interval = absl::Seconds(5);
+
+  // Payload of an Unscale chunk, and how many may be under way unanswered.
+  std::size_t chunk_bytes = std::size_t{1} << 20;
+  int max_chunks_in_flight = 4;
+
+  // Null: the real one.
+  std::shared_ptr<Clock> clock;
+};
+
+}  // namespace lossscaler
+
+#endif  // LOSSSCALER_CLIENT_OPTIONS_H_

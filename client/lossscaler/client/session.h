@@ -1,0 +1,169 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Session: a scaler session of one trainer. Step: one training step of it.
+//
+//   lossscaler::Client client(options);
+//   auto session = client.OpenSession("team/project/run", *scaler);
+//   while (training) {
+//     lossscaler::Step step = session->BeginStep();
+//     auto scaled_loss = step.ScaleLoss(loss);           // loss * scale
+//     ... backward ...
+//     auto found = step.Unscale({tensors});              // grads / scale,
+//     checked auto decision = step.Update();                     // apply or
+//     skip if (!decision.ok()) ...                            // neither: see
+//     below if (decision->apply()) optimizer.Step();
+//   }
+//
+// No call ever decides alone: an error of Update() is neither apply nor skip.
+// Keep the gradients and call Update() again, or end the run.
+
+#ifndef LOSSSCALER_CLIENT_SESSION_H_
+#define LOSSSCALER_CLIENT_SESSION_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lossscaler/client/connection.h"
+#include "lossscaler/client/gradient.h"
+#include "lossscaler/core/decision.h"
+#include "lossscaler/core/loss_scaler.h"
+#include "lossscaler/core/unscale.h"
+
+namespace lossscaler {
+
+struct ScaledLosses {
+  // loss * scale in float32, in the order given.
+  std::vector<float> losses;
+  // Indices of losses that were NaN or infinite before.
+  std::vector<int> non_finite;
+  // Indices of finite losses that are infinite in the type asked for.
+  std::vector<int> overflowing;
+};
+
+struct UnscaleOptions {
+  // Leave out sum_of_squares and absolute_maximum.
+  bool skip_statistics = false;
+};
+
+struct UnscaleResult {
+  // Over all tensors; first_bad_index is not set.
+  UnscaleVerdict total;
+  // One for each tensor, in the order given.
+  std::vector<UnscaleVerdict> tensors;
+  // What the gradients were divided by.
+  double scale = 1.0;
+
+  // Euclidean norm of the unscaled gradients; 0 without statistics.
+  double norm() const;
+};
+
+class Session;
+
+// One step: fixes step number and scale for everything in an accumulation
+// window. Move-only. Destroyed without a vote (an early continue, an
+// exception) it votes SKIP, once and without waiting long, so that nobody
+// waits for it.
+//
+// Thread safety: one thread at a time.
+class Step {
+ public:
+  Step(Step&&) noexcept;
+  Step& operator=(Step&&) noexcept;
+  ~Step();
+
+  std::int64_t number() const;
+  double scale() const;
+  std::int64_t base() const;
+
+  // The trainer's own counter, recorded in the journal with the vote.
+  void set_iteration(std::int64_t iteration);
+
+  // loss * scale by the server. May be called any number of times.
+  absl::StatusOr<float> ScaleLoss(float loss);
+  absl::StatusOr<ScaledLosses> ScaleLoss(
+      std::span<const float> losses,
+      ElementType loss_type = ElementType::kFloat32);
+
+  // gradients / scale by the server, in one stream, resumed by itself when the
+  // stream breaks; no element is ever divided twice. May be called any number
+  // of times: Update() votes on everything that was found.
+  //
+  // INVALID_TENSOR, before anything is sent, for a tensor that has no memory,
+  // is named twice, or stores into a type that it cannot. After any other
+  // error some of the gradients are unscaled and some are not: drop them.
+  absl::StatusOr<UnscaleResult> Unscale(std::span<const GradientTensor> tensors,
+                                        const UnscaleOptions& options = {});
+
+  // The same on this machine, without the network and with the same bits.
+  absl::StatusOr<UnscaleResult> UnscaleLocally(
+      std::span<const GradientTensor> tensors,
+      const UnscaleOptions& options = {});
+
+  // Takes the verdict of gradients that the caller has unscaled and checked
+  // itself (with step.scale()).
+  void AddVerdict(const UnscaleVerdict& verdict);
+
+  // Votes OVERFLOW if anything found was not finite, else FINITE, and returns
+  // the decision. After an error it may be called again: the vote stays the
+  // same. NO_GRADIENTS_CHECKED if nothing was unscaled; VERDICT_LOST if an
+  // Unscale of this step failed.
+  absl::StatusOr<Decision> Update();
+
+  // Votes SKIP: the step is dropped without penalty. VOTE_CONFLICT if the step
+  // has voted otherwise, even without an answer: that vote may be recorded.
+  absl::StatusOr<Decision> Skip();
+
+  // Votes ABSTAIN: there was no data. VOTE_CONFLICT as above.
+  absl::StatusOr<Decision> Abstain();
+
+ private:
+  friend class Session;
+  struct State;
+  explicit Step(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// A handle of a session; copies share what is known of the session's state.
+//
+// Thread safety: any thread, at any time.
+class Session {
+ public:
+  const std::string& name() const;
+  const std::string& uid() const;
+  const LossScaler& config() const;
+
+  // Where the session stood when this handle last heard of it.
+  Current current() const;
+
+  // A step at the session's current number and scale. No network.
+  Step BeginStep();
+
+  // Asks the server where the session stands.
+  absl::StatusOr<SessionInfo> Refresh();
+
+  // The scaler's configuration and state as JSON, for the trainer's own
+  // checkpoint (lossscaler/core/loss_scaler_json.h).
+  absl::StatusOr<std::string> CheckpointJson();
+
+  // Sets the scaler to a saved state. The open step ends as ABORTED(RESTORED).
+  // EPOCH_MISMATCH if another caller restored since this handle last heard.
+  absl::StatusOr<Decision> Restore(const LossScaler& state);
+
+ private:
+  friend class Client;
+  friend class Step;
+  struct State;
+  explicit Session(std::shared_ptr<State> state);
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace lossscaler
+
+#endif  // LOSSSCALER_CLIENT_SESSION_H_

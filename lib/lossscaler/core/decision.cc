@@ -1,0 +1,71 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lossscaler/core/decision.h"
+
+namespace lossscaler {
+namespace {
+
+// A vote in a stored decision (v1.Vote) does not keep which session its base
+// belongs to; it was checked when the vote was taken.
+bool SameBase(const Vote& a, const Vote& b) {
+  return a.base == b.base &&
+         (a.base_session_uid.empty() || b.base_session_uid.empty() ||
+          a.base_session_uid == b.base_session_uid);
+}
+
+}  // namespace
+
+std::string_view VerdictName(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kUnset:
+      return "UNSPECIFIED";
+    case Verdict::kFinite:
+      return "FINITE";
+    case Verdict::kOverflow:
+      return "OVERFLOW";
+    case Verdict::kAbstain:
+      return "ABSTAIN";
+    case Verdict::kSkip:
+      return "SKIP";
+  }
+  return "UNKNOWN";
+}
+
+std::string_view OutcomeName(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kApply:
+      return "APPLY";
+    case Outcome::kSkipOverflow:
+      return "SKIP_OVERFLOW";
+    case Outcome::kSkip:
+      return "SKIP";
+    case Outcome::kAborted:
+      return "ABORTED";
+  }
+  return "UNKNOWN";
+}
+
+std::string_view DecisionReasonName(DecisionReason reason) {
+  switch (reason) {
+    case DecisionReason::kFinite:
+      return "FINITE";
+    case DecisionReason::kOverflow:
+      return "OVERFLOW";
+    case DecisionReason::kVotedSkip:
+      return "VOTED_SKIP";
+    case DecisionReason::kAllAbstained:
+      return "ALL_ABSTAINED";
+    case DecisionReason::kRestored:
+      return "RESTORED";
+  }
+  return "UNKNOWN";
+}
+
+bool SameVote(const Vote& a, const Vote& b) {
+  return a.verdict == b.verdict && a.stream_ids == b.stream_ids &&
+         a.scale_used == b.scale_used && SameBase(a, b) &&
+         a.iteration == b.iteration;
+}
+
+}  // namespace lossscaler

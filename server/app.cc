@@ -1,0 +1,246 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "app.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "grpcpp/security/server_credentials.h"
+#include "ops/log.h"
+#include "ops/reflection.h"
+#include "ops/settings.h"
+#include "rpc/service.h"
+#include "store/open_store.h"
+
+namespace lossscaler::server {
+namespace {
+
+constexpr absl::Duration kStoreCheckInterval = absl::Milliseconds(500);
+
+// How long the last answers and the word to those who watch health may take to
+// leave once no call is open.
+constexpr std::chrono::milliseconds kFlush(250);
+
+// Larger windows for the one stream that carries gradients; measured on TCP.
+constexpr int kTcpLookahead = 8 << 20;
+
+int Milliseconds(absl::Duration duration) {
+  return static_cast<int>(absl::ToInt64Milliseconds(duration));
+}
+
+absl::Status StoreError(const absl::Status& status) {
+  return MakeExitError(
+      ExitCode::kStore,
+      std::string_view(status.message().data(), status.message().size()));
+}
+
+}  // namespace
+
+std::string_view Version() { return LOSSSCALER_VERSION; }
+
+absl::StatusOr<std::unique_ptr<App>> App::Start(const Config& config) {
+  const SqliteOptions options{.journal_decisions = config.journal_decisions,
+                              .journal_age = config.journal_age};
+  absl::StatusOr<std::unique_ptr<Store>> store =
+      OpenStore(config.store, options);
+  if (!store.ok()) return StoreError(store.status());
+  return StartWithStore(config, *std::move(store));
+}
+
+absl::StatusOr<std::unique_ptr<App>> App::StartWithStore(
+    const Config& config, std::unique_ptr<Store> store) {
+  std::unique_ptr<App> app(new App(config, std::move(store)));
+  const absl::Status status = app->Serve();
+  if (!status.ok()) return status;
+  return app;
+}
+
+App::App(const Config& config, std::unique_ptr<Store> store)
+    : config_(config),
+      store_(std::move(store)),
+      registry_(store_.get(), config_.limits) {}
+
+App::~App() { Close(); }
+
+absl::Status App::Serve() {
+  if (const absl::Status status = ParseAddresses(); !status.ok()) return status;
+  if (const absl::Status status = registry_.Load(); !status.ok()) {
+    return StoreError(status);
+  }
+  if (const absl::Status status = LockSockets(); !status.ok()) return status;
+  if (const absl::Status status = Listen(); !status.ok()) return status;
+  for (const ListenAddress& address : listen_) {
+    if (!address.is_local()) {
+      Log(LogLevel::kWarning, "open_address",
+          {{"address", address.ToString()},
+           {"meaning", "other machines can reach it; nothing protects it"}});
+    }
+  }
+  WatchStore();
+  if (!config_.ready_file.empty()) {
+    absl::StatusOr<std::unique_ptr<ReadyFile>> ready =
+        ReadyFile::Write(config_.ready_file, addresses_);
+    if (!ready.ok()) return ready.status();
+    ready_file_ = *std::move(ready);
+  }
+  Log(LogLevel::kInfo, "serving",
+      {{"addresses", absl::StrJoin(addresses_, ",")},
+       {"store", store_->name()},
+       {"durability", store_->durability()},
+       {"sessions", registry_.size()},
+       {"start_count", store_->start_count()},
+       {"version", Version()},
+       {"pid", getpid()}});
+  return absl::OkStatus();
+}
+
+absl::Status App::ParseAddresses() {
+  if (const std::vector<std::string> problems = CheckTogether(config_);
+      !problems.empty()) {
+    return MakeExitError(ExitCode::kConfiguration,
+                         absl::StrJoin(problems, "\n"));
+  }
+  for (const std::string& text : config_.listen) {
+    absl::StatusOr<ListenAddress> address = ListenAddress::Parse(text);
+    if (!address.ok()) return address.status();
+    listen_.push_back(*std::move(address));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status App::LockSockets() {
+  for (const ListenAddress& address : listen_) {
+    if (!address.is_unix()) continue;
+    absl::StatusOr<std::unique_ptr<UnixSocketLock>> lock =
+        UnixSocketLock::Acquire(address.path());
+    if (!lock.ok()) return lock.status();
+    socket_locks_.push_back(*std::move(lock));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status App::Listen() {
+  service_ = MakeLossScalerService({.registry = &registry_,
+                                    .store = store_.get(),
+                                    .gate = &gate_,
+                                    .limits = config_.limits,
+                                    .version = std::string(Version())});
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::ServerBuilder builder;
+  builder.RegisterService(service_.get());
+  builder.SetMaxReceiveMessageSize(static_cast<int>(kMaxMessageBytes));
+  builder.SetOption(ReflectionOption(config_.reflection));
+  ConfigureConnections(&builder);
+
+  // gRPC binds in this order and stops at the first that fails.
+  std::vector<int> ports(listen_.size(), 0);
+  for (std::size_t i = 0; i < listen_.size(); ++i) {
+    builder.AddListeningPort(listen_[i].ToString(),
+                             grpc::InsecureServerCredentials(), &ports[i]);
+  }
+  server_ = builder.BuildAndStart();
+  if (server_ == nullptr) {
+    const auto failed = std::find(ports.begin(), ports.end(), 0);
+    if (failed == ports.end()) {
+      return MakeExitError(ExitCode::kBind,
+                           "gRPC could not start; its messages are in the log");
+    }
+    const ListenAddress& address =
+        listen_[static_cast<std::size_t>(failed - ports.begin())];
+    const std::string why = WhyNotBindable(address);
+    return MakeExitError(
+        ExitCode::kBind,
+        absl::StrCat("cannot listen on ", address.ToString(), ": ",
+                     why.empty() ? "see gRPC's messages in the log" : why,
+                     "; stop whoever has it, or choose another address"));
+  }
+  for (const std::unique_ptr<UnixSocketLock>& lock : socket_locks_) {
+    if (const absl::Status status = lock->RestrictMode(); !status.ok()) {
+      return status;
+    }
+  }
+  for (std::size_t i = 0; i < listen_.size(); ++i) {
+    addresses_.push_back(listen_[i].WithPort(ports[i]));
+  }
+  return absl::OkStatus();
+}
+
+void App::ConfigureConnections(grpc::ServerBuilder* builder) const {
+  // With SO_REUSEPORT two servers would share a port, and the kernel would deal
+  // connections to both.
+  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
+                              Milliseconds(config_.keepalive_time));
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                              Milliseconds(config_.keepalive_timeout));
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder->AddChannelArgument(
+      GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+      Milliseconds(config_.min_ping_interval));
+  // Pings that came early because the network bunched them are forgiven.
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 3);
+  const bool tcp =
+      std::any_of(listen_.begin(), listen_.end(),
+                  [](const ListenAddress& a) { return !a.is_unix(); });
+  if (tcp) {
+    builder->AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+    builder->AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES,
+                                kTcpLookahead);
+  }
+}
+
+void App::WatchStore() {
+  store_health_ = std::make_unique<HealthMonitor>(
+      [this] { return store_->Health(); },
+      [this](const absl::Status& status) {
+        grpc::HealthCheckServiceInterface* const health =
+            server_->GetHealthCheckService();
+        for (const char* const part :
+             {kHealthStore, kHealthService, kHealthOverall}) {
+          health->SetServingStatus(part, status.ok());
+        }
+        if (status.ok()) {
+          Log(LogLevel::kInfo, "store_healthy");
+        } else {
+          Log(LogLevel::kError, "store_unhealthy",
+              {{"error", status.ToString()}});
+        }
+      });
+  // Once before anybody is told that we serve.
+  store_health_->Check();
+  store_health_->Start(kStoreCheckInterval);
+}
+
+ExitCode App::Drain() {
+  store_health_->Stop();
+  server_->GetHealthCheckService()->Shutdown();
+  Log(LogLevel::kInfo, "draining",
+      {{"open_calls", gate_.open()},
+       {"timeout", absl::FormatDuration(config_.drain_timeout)}});
+  gate_.Close();
+  const bool empty = gate_.WaitUntilEmpty(config_.drain_timeout);
+  if (!empty) {
+    Log(LogLevel::kWarning, "drain_timed_out", {{"open_calls", gate_.open()}});
+  }
+  Close();
+  Log(LogLevel::kInfo, "stopped");
+  return empty ? ExitCode::kDrained : ExitCode::kDrainTimedOut;
+}
+
+void App::Close() {
+  if (store_health_ != nullptr) store_health_->Stop();
+  if (server_ != nullptr) {
+    server_->Shutdown(std::chrono::system_clock::now() + kFlush);
+    server_.reset();
+  }
+  ready_file_.reset();
+  socket_locks_.clear();
+}
+
+}  // namespace lossscaler::server

@@ -1,0 +1,103 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// App: one server from start to drain: store, sessions, service, listeners,
+// health and ready file, in the order in which they depend on each other.
+//
+// It touches no signals and nothing else that belongs to the process, so that
+// tests run several at a time; main.cc owns the process.
+//
+// Thread safety: Hurry() may be called from any thread while Drain() runs;
+// everything else from one thread.
+
+#ifndef LOSSSCALER_SERVER_APP_H_
+#define LOSSSCALER_SERVER_APP_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "grpcpp/health_check_service_interface.h"
+#include "grpcpp/server.h"
+#include "grpcpp/server_builder.h"
+#include "ops/address.h"
+#include "ops/call_gate.h"
+#include "ops/config.h"
+#include "ops/exit_code.h"
+#include "ops/health_monitor.h"
+#include "ops/ready_file.h"
+#include "ops/unix_socket_lock.h"
+#include "sessions/registry.h"
+#include "store/store.h"
+
+namespace lossscaler::server {
+
+// The names under which the standard health service knows the parts: "" is the
+// whole server.
+inline constexpr char kHealthOverall[] = "";
+inline constexpr char kHealthService[] = "lossscaler.v1.LossScalerService";
+inline constexpr char kHealthStore[] = "store";
+
+// The version that this was built from, such as "0.1.0".
+std::string_view Version();
+
+class App {
+ public:
+  // Serves from the moment it returns. An error carries the code that the
+  // process should end with (ops/exit_code.h); nothing is left behind then.
+  static absl::StatusOr<std::unique_ptr<App>> Start(const Config& config);
+
+  // The same on a store that is open already; config.store is not looked at.
+  static absl::StatusOr<std::unique_ptr<App>> StartWithStore(
+      const Config& config, std::unique_ptr<Store> store);
+
+  // Stops at once if the server still serves.
+  ~App();
+  App(const App&) = delete;
+  App& operator=(const App&) = delete;
+
+  // Where it listens, with real ports, in the order of config.listen.
+  const std::vector<std::string>& addresses() const { return addresses_; }
+
+  // Looks at the store now instead of within the next second.
+  void CheckHealth() { store_health_->Check(); }
+
+  // Ends the server: health says NOT_SERVING, new calls are answered DRAINING,
+  // those that are open may finish within the drain timeout, and what is left
+  // is cancelled. kDrained, or kDrainTimedOut if something was cancelled. Call
+  // it once.
+  ExitCode Drain();
+
+  // Makes Drain() wait no longer.
+  void Hurry() { gate_.StopWaiting(); }
+
+ private:
+  App(const Config& config, std::unique_ptr<Store> store);
+
+  absl::Status Serve();
+  absl::Status ParseAddresses();
+  absl::Status LockSockets();
+  absl::Status Listen();
+  void ConfigureConnections(grpc::ServerBuilder* builder) const;
+  void WatchStore();
+  void Close();
+
+  // In the order of construction; destroyed the other way round.
+  const Config config_;
+  const std::unique_ptr<Store> store_;
+  Registry registry_;
+  CallGate gate_;
+  std::unique_ptr<grpc::Service> service_;
+  std::vector<ListenAddress> listen_;
+  std::vector<std::unique_ptr<UnixSocketLock>> socket_locks_;
+  std::unique_ptr<grpc::Server> server_;
+  std::vector<std::string> addresses_;
+  std::unique_ptr<HealthMonitor> store_health_;
+  std::unique_ptr<ReadyFile> ready_file_;
+};
+
+}  // namespace lossscaler::server
+
+#endif  // LOSSSCALER_SERVER_APP_H_

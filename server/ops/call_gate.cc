@@ -1,0 +1,52 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "ops/call_gate.h"
+
+#include <chrono>
+
+namespace lossscaler::server {
+
+bool CallGate::Enter() {
+  MutexLock lock(&mutex_);
+  if (closed_) return false;
+  ++open_;
+  return true;
+}
+
+void CallGate::Leave() {
+  MutexLock lock(&mutex_);
+  --open_;
+  // Under the lock: the waiter may destroy the gate as soon as it sees zero.
+  if (open_ == 0) changed_.SignalAll();
+}
+
+void CallGate::Close() {
+  MutexLock lock(&mutex_);
+  closed_ = true;
+}
+
+bool CallGate::WaitUntilEmpty(absl::Duration timeout) {
+  const auto start = std::chrono::steady_clock::now();
+  MutexLock lock(&mutex_);
+  while (open_ > 0 && !impatient_) {
+    const absl::Duration left =
+        timeout - absl::FromChrono(std::chrono::steady_clock::now() - start);
+    if (left <= absl::ZeroDuration()) return false;
+    changed_.WaitFor(&mutex_, left);
+  }
+  return open_ == 0;
+}
+
+void CallGate::StopWaiting() {
+  MutexLock lock(&mutex_);
+  impatient_ = true;
+  changed_.SignalAll();
+}
+
+int CallGate::open() const {
+  MutexLock lock(&mutex_);
+  return open_;
+}
+
+}  // namespace lossscaler::server

@@ -1,0 +1,46 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// CallGate: counts the calls that are open, and closes for the drain.
+//
+// Thread safety: any thread, at any time.
+
+#ifndef LOSSSCALER_SERVER_OPS_CALL_GATE_H_
+#define LOSSSCALER_SERVER_OPS_CALL_GATE_H_
+
+#include "absl/time/time.h"
+#include "lossscaler/sync/mutex.h"
+
+namespace lossscaler::server {
+
+class CallGate {
+ public:
+  // True: the call is counted until Leave(). False: the gate is closed, answer
+  // DRAINING.
+  bool Enter() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Leave() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // From now on Enter() returns false.
+  void Close() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Waits until no call is open; false if that took longer than `timeout`, or
+  // if somebody stopped waiting.
+  bool WaitUntilEmpty(absl::Duration timeout) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Ends WaitUntilEmpty() at once, now and later.
+  void StopWaiting() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // The calls that are open.
+  int open() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  mutable Mutex mutex_;
+  CondVar changed_;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  bool impatient_ ABSL_GUARDED_BY(mutex_) = false;
+  int open_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace lossscaler::server
+
+#endif  // LOSSSCALER_SERVER_OPS_CALL_GATE_H_

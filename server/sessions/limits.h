@@ -1,0 +1,39 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The limits that keep one client's flood from becoming everybody's problem.
+
+#ifndef LOSSSCALER_SERVER_SESSIONS_LIMITS_H_
+#define LOSSSCALER_SERVER_SESSIONS_LIMITS_H_
+
+#include <cstdint>
+
+#include "absl/time/time.h"
+
+namespace lossscaler::server {
+
+// The default of every gRPC client: no message of ours is larger.
+inline constexpr std::int64_t kMaxMessageBytes = std::int64_t{4} << 20;
+// The largest payload of a chunk; the rest of the message is for its fields.
+// Half of it where the output is wider than the input.
+inline constexpr std::int64_t kMaxChunkBytes =
+    kMaxMessageBytes - (std::int64_t{64} << 10);
+
+struct Limits {
+  std::int64_t max_sessions = 10'000;
+  // Unscale streams open at one time.
+  std::int64_t max_unscale_streams = 64;
+  // Chunk buffers of all open Unscale streams together.
+  std::int64_t max_bytes_in_flight = std::int64_t{256} << 20;
+  std::int64_t max_tensors_per_stream = 65'536;
+  std::int64_t max_losses_per_call = 65'536;
+  // An Unscale stream that sends nothing for this long is ended.
+  absl::Duration unscale_idle = absl::Seconds(30);
+  // What RetryInfo asks for while a limit is met, the store is away or the
+  // server drains.
+  absl::Duration retry_delay = absl::Seconds(1);
+};
+
+}  // namespace lossscaler::server
+
+#endif  // LOSSSCALER_SERVER_SESSIONS_LIMITS_H_

@@ -1,0 +1,116 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Registry: the sessions of a server, by name.
+//
+// Loads them from the store at start, creates and deletes them, and finds them
+// for the calls. Everything that changes a session goes through the store
+// first; callbacks run when the store has answered, on the store's thread or
+// on the calling one.
+//
+// Thread safety: any thread, at any time.
+
+#ifndef LOSSSCALER_SERVER_SESSIONS_REGISTRY_H_
+#define LOSSSCALER_SERVER_SESSIONS_REGISTRY_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "lossscaler/core/decision.h"
+#include "lossscaler/core/loss_scaler.h"
+#include "lossscaler/sync/mutex.h"
+#include "sessions/limits.h"
+#include "sessions/session.h"
+#include "store/store.h"
+
+namespace lossscaler::server {
+
+class Registry {
+ public:
+  // Wall clock time, for records. Tests inject their own.
+  using Now = std::function<absl::Time()>;
+
+  // `store` outlives every call; the registry outlives every write of the
+  // store, whose callbacks come back to it.
+  Registry(Store* store, const Limits& limits, Now now = absl::Now);
+
+  Registry(const Registry&) = delete;
+  Registry& operator=(const Registry&) = delete;
+
+  // Takes over what the store holds. Call once, before anything else.
+  absl::Status Load() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  struct CreateRequest {
+    std::string name;
+    LossScaler config;
+    bool return_if_equal = false;
+    std::string request_id;
+  };
+  struct Created {
+    std::shared_ptr<Session> session;
+    SessionSnapshot snapshot;
+    bool created = false;
+  };
+  // INVALID_SESSION_NAME, INVALID_FIELD, SESSION_EXISTS, CONFIG_MISMATCH,
+  // TOO_MANY_SESSIONS, STORE_UNAVAILABLE.
+  void Create(CreateRequest request,
+              std::function<void(absl::StatusOr<Created>)> done)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Deletes the session and its journal. SESSION_NOT_FOUND unless the same
+  // request_id deleted it before.
+  void Delete(std::string_view name, std::string_view uid,
+              std::string_view request_id,
+              std::function<void(absl::Status)> done)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // INVALID_SESSION_NAME, SESSION_NOT_FOUND, or SESSION_REPLACED if `uid` is
+  // not empty and not the session's. STORE_UNAVAILABLE while nobody knows.
+  absl::StatusOr<std::shared_ptr<Session>> Find(std::string_view name,
+                                                std::string_view uid)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // At most `limit` sessions whose name starts with `prefix` and comes after
+  // `after`, ascending by name. Some may have no Snapshot().
+  std::vector<std::shared_ptr<Session>> List(std::string_view prefix,
+                                             std::string_view after,
+                                             int limit) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  std::int64_t size() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  using Sessions = std::map<std::string, std::shared_ptr<Session>, std::less<>>;
+
+  // Answers a Create() that found a session under the name.
+  void AnswerExisting(const CreateRequest& request,
+                      const std::shared_ptr<Session>& session,
+                      const std::function<void(absl::StatusOr<Created>)>& done)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // OK if `request_id` deleted this session before.
+  absl::Status CheckDeleted(std::string_view name, std::string_view uid,
+                            std::string_view request_id) const;
+  // Takes a session that is gone out of the map.
+  void Forget(const std::shared_ptr<Session>& session)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  Store* const store_;
+  const Limits limits_;
+  ByteBudget ledger_budget_;
+  const Session::Environment environment_;
+
+  mutable Mutex mutex_;
+  Sessions sessions_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace lossscaler::server
+
+#endif  // LOSSSCALER_SERVER_SESSIONS_REGISTRY_H_

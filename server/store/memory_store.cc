@@ -1,0 +1,133 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "store/memory_store.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "lossscaler/core/solo.h"
+#include "store/journal.h"
+#include "store/store_errors.h"
+
+namespace lossscaler::server {
+
+StoredSession MemoryStore::Snapshot(const Entry& entry) {
+  StoredSession session{.state = entry.state, .recent = {}};
+  const auto kept = std::min<std::ptrdiff_t>(
+      kDecisionsInMemory, static_cast<std::ptrdiff_t>(entry.journal.size()));
+  for (auto it = std::prev(entry.journal.end(), kept);
+       it != entry.journal.end(); ++it) {
+    session.recent.push_back(it->second);
+  }
+  return session;
+}
+
+absl::StatusOr<std::vector<StoredSession>> MemoryStore::LoadAll() {
+  MutexLock lock(&mutex_);
+  std::vector<StoredSession> sessions;
+  sessions.reserve(uids_.size());
+  for (const auto& [session_name, uid] : uids_) {
+    sessions.push_back(Snapshot(entries_.at(uid)));
+  }
+  return sessions;
+}
+
+bool MemoryStore::Follows(const Write& write) const {
+  const auto entry = entries_.find(write.state.uid);
+  if (entry == entries_.end()) {
+    return write.state.revision == 1 && !write.deletion &&
+           uids_.find(write.state.name) == uids_.end();
+  }
+  if (entry->second.state.revision + 1 != write.state.revision) return false;
+  return write.deletion || !write.decision ||
+         !entry->second.journal.contains(write.decision->step);
+}
+
+void MemoryStore::Apply(Write write) {
+  if (write.deletion) {
+    entries_.erase(write.state.uid);
+    uids_.erase(write.state.name);
+    if (!write.deletion->request_id.empty()) {
+      Remember(*std::move(write.deletion));
+    }
+    return;
+  }
+  Entry& entry = entries_[write.state.uid];
+  uids_[write.state.name] = write.state.uid;
+  entry.state = std::move(write.state);
+  if (!write.decision) return;
+  const std::int64_t step = write.decision->step;
+  entry.journal.emplace(step, *std::move(write.decision));
+  while (static_cast<std::int64_t>(entry.journal.size()) >
+         kReplayableDecisions) {
+    entry.journal.erase(entry.journal.begin());
+  }
+}
+
+void MemoryStore::Remember(Deletion deletion) {
+  std::erase_if(deletions_, [&deletion](const Deletion& other) {
+    return other.request_id == deletion.request_id;
+  });
+  deletions_.push_back(std::move(deletion));
+  if (static_cast<std::int64_t>(deletions_.size()) > kDeletionsKept) {
+    deletions_.pop_front();
+  }
+}
+
+void MemoryStore::Commit(Write write, Done done) {
+  absl::Status conflict;
+  {
+    MutexLock lock(&mutex_);
+    if (Follows(write)) {
+      Apply(std::move(write));
+    } else {
+      conflict = WriteConflict(write.state);
+    }
+  }
+  done(conflict.ok() ? WriteResult::kDone : WriteResult::kNotDone, conflict);
+}
+
+absl::StatusOr<std::optional<StoredSession>> MemoryStore::Reload(
+    std::string_view session_uid) {
+  MutexLock lock(&mutex_);
+  const auto entry = entries_.find(session_uid);
+  if (entry == entries_.end()) return std::nullopt;
+  return Snapshot(entry->second);
+}
+
+absl::StatusOr<std::optional<Decision>> MemoryStore::FindDecision(
+    std::string_view session_uid, std::int64_t step) {
+  MutexLock lock(&mutex_);
+  const auto entry = entries_.find(session_uid);
+  if (entry == entries_.end()) return std::nullopt;
+  const auto decision = entry->second.journal.find(step);
+  if (decision == entry->second.journal.end()) return std::nullopt;
+  return decision->second;
+}
+
+absl::StatusOr<std::optional<Decision>> MemoryStore::FindDecisionByRequest(
+    std::string_view session_uid, std::string_view request_id) {
+  // Decisions without a request id have an empty one, which finds nothing.
+  if (request_id.empty()) return std::nullopt;
+  MutexLock lock(&mutex_);
+  const auto entry = entries_.find(session_uid);
+  if (entry == entries_.end()) return std::nullopt;
+  const auto& journal = entry->second.journal;
+  for (auto it = journal.rbegin(); it != journal.rend(); ++it) {
+    if (RequestIdOf(it->second) == request_id) return it->second;
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<std::optional<Deletion>> MemoryStore::FindDeletion(
+    std::string_view request_id) {
+  MutexLock lock(&mutex_);
+  for (const Deletion& deletion : deletions_) {
+    if (deletion.request_id == request_id) return deletion;
+  }
+  return std::nullopt;
+}
+
+}  // namespace lossscaler::server

@@ -1,0 +1,39 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// How an sqlite store behaves.
+
+#ifndef LOSSSCALER_SERVER_STORE_SQLITE_OPTIONS_H_
+#define LOSSSCALER_SERVER_STORE_SQLITE_OPTIONS_H_
+
+#include <cstdint>
+#include <functional>
+
+#include "absl/time/time.h"
+
+namespace lossscaler::server {
+
+struct SqliteOptions {
+  // Decisions of a session that are kept: this many and this old, whichever is
+  // less, but never fewer than kReplayableDecisions. Pruned every
+  // kPruneInterval steps, so that up to that many more may be there.
+  std::int64_t journal_decisions = 100'000;
+  absl::Duration journal_age = absl::Hours(24 * 30);
+  // How often a store that has failed is tried, > 0.
+  absl::Duration probe_interval = absl::Seconds(1);
+
+  // For tests, which need a real database to fail. Both are called on the
+  // committer's thread, once per transaction.
+  //
+  // The number of pages beyond which the database may not grow (SQLITE_FULL).
+  std::function<std::int64_t()> max_page_count;
+  // The result of COMMIT; anything but SQLITE_OK is taken for it without
+  // committing.
+  std::function<int()> before_commit;
+};
+
+inline constexpr std::int64_t kPruneInterval = 256;
+
+}  // namespace lossscaler::server
+
+#endif  // LOSSSCALER_SERVER_STORE_SQLITE_OPTIONS_H_

@@ -1,0 +1,123 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "ops/address.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "testing/status_matchers.h"
+
+namespace lossscaler::server {
+namespace {
+
+using ::lossscaler::testing::IsOk;
+using ::testing::HasSubstr;
+
+struct Case {
+  std::string text;
+  std::string canonical;
+  bool local;
+};
+
+class GoodAddress : public ::testing::TestWithParam<Case> {};
+
+TEST_P(GoodAddress, IsTaken) {
+  const auto address = ListenAddress::Parse(GetParam().text);
+  ASSERT_THAT(address, IsOk());
+  EXPECT_EQ(address->ToString(), GetParam().canonical);
+  EXPECT_EQ(address->is_local(), GetParam().local);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, GoodAddress,
+    ::testing::Values(
+        Case{"127.0.0.1:50551", "127.0.0.1:50551", true},
+        Case{"127.8.9.1:0", "127.8.9.1:0", true},
+        Case{"localhost:1", "127.0.0.1:1", true},
+        Case{"[::1]:65535", "[::1]:65535", true},
+        Case{"[::ffff:127.0.0.1]:1", "[::ffff:127.0.0.1]:1", true},
+        Case{"0.0.0.0:50551", "0.0.0.0:50551", false},
+        Case{"[::]:50551", "[::]:50551", false},
+        Case{"[::ffff:10.0.0.1]:1", "[::ffff:10.0.0.1]:1", false},
+        Case{"10.1.2.3:1", "10.1.2.3:1", false},
+        // 128.0.0.1 differs from a loopback address in one bit.
+        Case{"128.0.0.1:1", "128.0.0.1:1", false},
+        Case{"unix:/run/x.sock", "unix:/run/x.sock", true},
+        Case{"unix:///run/x.sock", "unix:/run/x.sock", true},
+        Case{absl::StrCat("unix:/", std::string(106, 'x')),
+             absl::StrCat("unix:/", std::string(106, 'x')), true}));
+
+struct BadCase {
+  std::string text;
+  std::string says;
+};
+
+class BadAddress : public ::testing::TestWithParam<BadCase> {};
+
+TEST_P(BadAddress, IsRefusedWithTheReason) {
+  const auto address = ListenAddress::Parse(GetParam().text);
+  ASSERT_FALSE(address.ok());
+  EXPECT_THAT(std::string(address.status().message()),
+              HasSubstr(GetParam().says));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BadAddress,
+    ::testing::Values(BadCase{"", "port is missing"},
+                      BadCase{"50551", "port is missing"},
+                      BadCase{"127.0.0.1", "port is missing"},
+                      BadCase{"127.0.0.1:", "port must be a number"},
+                      BadCase{"127.0.0.1:65536", "port must be a number"},
+                      BadCase{"127.0.0.1:-1", "port must be a number"},
+                      BadCase{"127.0.0.1:http", "port must be a number"},
+                      BadCase{":50551", "IP address of an interface"},
+                      BadCase{"example.org:1", "IP address of an interface"},
+                      BadCase{"127.1:1", "IP address of an interface"},
+                      BadCase{"::1:50551", "in brackets"},
+                      BadCase{"[127.0.0.1]:1", "no IPv6 address"},
+                      BadCase{"unix:", "absolute path"},
+                      BadCase{"unix:x.sock", "absolute path"},
+                      BadCase{"unix://host/x", "absolute path"},
+                      BadCase{"unix:/run/", "absolute path"},
+                      BadCase{"unix:/a%20b", "'%'"},
+                      BadCase{absl::StrCat("unix:/", std::string(107, 'x')),
+                              "108 bytes long, at most 107"},
+                      BadCase{"unix-abstract:x", "no file permissions"}));
+
+TEST(ListenAddress, PutsTheRealPortInPlace) {
+  EXPECT_EQ(ListenAddress::Parse("127.0.0.1:0")->WithPort(7), "127.0.0.1:7");
+  EXPECT_EQ(ListenAddress::Parse("[::1]:0")->WithPort(7), "[::1]:7");
+  EXPECT_EQ(ListenAddress::Parse("unix:/x")->WithPort(1), "unix:/x");
+}
+
+TEST(WhyNotBindable, NamesThePortInUse) {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in name{};
+  name.sin_family = AF_INET;
+  name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(name);
+  ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&name), size), 0);
+  ASSERT_EQ(listen(fd, 1), 0);
+  ASSERT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&name), &size), 0);
+  const auto taken =
+      ListenAddress::Parse(absl::StrCat("127.0.0.1:", ntohs(name.sin_port)));
+  ASSERT_THAT(taken, IsOk());
+  EXPECT_EQ(WhyNotBindable(*taken), "Address already in use");
+  close(fd);
+}
+
+TEST(WhyNotBindable, FreePortAndWritableFolderAreFine) {
+  EXPECT_EQ(WhyNotBindable(*ListenAddress::Parse("127.0.0.1:0")), "");
+  EXPECT_EQ(WhyNotBindable(*ListenAddress::Parse("unix:/nowhere/x")),
+            "No such file or directory");
+}
+
+}  // namespace
+}  // namespace lossscaler::server
