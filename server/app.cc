@@ -63,8 +63,8 @@ absl::StatusOr<std::unique_ptr<App>> App::StartWithStore(
 
 App::App(const Config& config, std::unique_ptr<Store> store)
     : config_(config),
-      store_(std::move(store)),
-      registry_(store_.get(), config_.limits) {}
+      registry_(store.get(), config_.limits),
+      store_(std::move(store)) {}
 
 App::~App() { Close(); }
 

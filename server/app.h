@@ -84,11 +84,12 @@ class App {
   void WatchStore();
   void Close();
 
-  // In the order of construction; destroyed the other way round.
+  // In the order of construction; destroyed the other way round. The store
+  // goes before registry and gate: its last answers come back to them.
   const Config config_;
-  const std::unique_ptr<Store> store_;
-  Registry registry_;
   CallGate gate_;
+  Registry registry_;
+  const std::unique_ptr<Store> store_;
   std::unique_ptr<grpc::Service> service_;
   std::vector<ListenAddress> listen_;
   std::vector<std::unique_ptr<UnixSocketLock>> socket_locks_;

@@ -316,8 +316,7 @@ class LossScalerServiceImpl final : public Base {
         (!ValidateSessionName(request.page_token()).ok() ||
          !std::string_view(request.page_token())
               .starts_with(request.prefix()))) {
-      return BadField("page_token",
-                      absl::StrCat("'", request.page_token(), "'"),
+      return BadField("page_token", Quoted(request.page_token()),
                       "use the next_page_token of the page before, with the "
                       "same prefix");
     }

@@ -54,13 +54,13 @@ absl::StatusOr<StreamOpen> StreamOpenFromProto(const v1::UnscaleOpen& proto) {
     const absl::StatusOr<ElementType> type =
         wire::ElementTypeFromProto(spec.type(), "type");
     if (!type.ok()) {
-      return MakeError(
-          Reason::kInvalidTensor,
-          absl::StrCat("tensor ", open.tensors.size(), " ('", spec.name(),
-                       "'): ", std::string(type.status().message())),
-          {{"tensor", absl::StrCat(open.tensors.size())},
-           {"name", spec.name()},
-           {"type", absl::StrCat(static_cast<int>(spec.type()))}});
+      return MakeError(Reason::kInvalidTensor,
+                       absl::StrCat("tensor ", open.tensors.size(), " (",
+                                    Quoted(spec.name()), "): ",
+                                    std::string(type.status().message())),
+                       {{"tensor", absl::StrCat(open.tensors.size())},
+                        {"name", Quoted(spec.name())},
+                        {"type", absl::StrCat(static_cast<int>(spec.type()))}});
     }
     StreamTensor tensor{.name = spec.name(),
                         .type = *type,

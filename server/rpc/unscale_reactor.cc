@@ -20,6 +20,12 @@ namespace lossscaler::server {
 UnscaleReactor::UnscaleReactor(grpc::CallbackServerContext* context,
                                const Environment& environment)
     : context_(context), environment_(environment) {
+  const absl::Status admitted = environment_.admission->Enter();
+  if (!admitted.ok()) {
+    FinishOnce(admitted);
+    return;
+  }
+  admitted_ = true;
   watch_ = environment_.watchdog->Watch([this] { EndIdle(); });
   StartRead(&request_);
 }
@@ -141,9 +147,10 @@ void UnscaleReactor::OnCancel() {
 }
 
 void UnscaleReactor::OnDone() {
-  environment_.watchdog->Forget(watch_);
-  // The stream leaves the budget before the gate says that the call is over.
+  if (admitted_) environment_.watchdog->Forget(watch_);
+  // Everything is given back before the gate says that the call is over.
   stream_.reset();
+  if (admitted_) environment_.admission->Leave();
   environment_.gate->Leave();
   delete this;
 }

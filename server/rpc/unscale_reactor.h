@@ -57,6 +57,8 @@ class UnscaleReactor
   v1::UnscaleResponse response_;
   // The response under way is the summary.
   bool ending_ = false;
+  // The call has a place among the server's streams, and is watched.
+  bool admitted_ = false;
   IdleWatchdog::Id watch_ = 0;
 
   Mutex mutex_;

@@ -103,37 +103,16 @@ absl::Status CompleteTensors(const Limits& limits,
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::Status StreamAdmission::Enter(std::int64_t bytes) {
-  if (!streams_.TryTake(1)) {
-    return MakeRetryableError(
-        Reason::kTooManyStreams,
-        absl::StrCat("the server has ", streams_.taken(),
-                     " Unscale streams open, the limit is ", streams_.limit(),
-                     "; try again later"),
-        limits_.retry_delay,
-        {{"streams", absl::StrCat(streams_.taken())},
-         {"limit", absl::StrCat(streams_.limit())}});
+std::int64_t DescriptionBytes(const std::vector<StreamTensor>& tensors) {
+  std::size_t bytes = 0;
+  for (const StreamTensor& tensor : tensors) {
+    bytes += sizeof(StreamTensor) + tensor.name.size() +
+             tensor.ranges.size() * sizeof(ElementRange);
   }
-  if (bytes_.TryTake(bytes)) return absl::OkStatus();
-  streams_.Return(1);
-  return MakeRetryableError(
-      Reason::kTooManyBytes,
-      absl::StrCat("the stream needs buffers of ", bytes, " bytes and ",
-                   bytes_.taken(), " of ", bytes_.limit(),
-                   " are in use; use smaller chunks (max_chunk_bytes), or try "
-                   "again later"),
-      limits_.retry_delay,
-      {{"bytes", absl::StrCat(bytes)},
-       {"in_flight", absl::StrCat(bytes_.taken())},
-       {"limit", absl::StrCat(bytes_.limit())}});
+  return static_cast<std::int64_t>(bytes);
 }
 
-void StreamAdmission::Leave(std::int64_t bytes) {
-  bytes_.Return(bytes);
-  streams_.Return(1);
-}
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<UnscaleStream>> UnscaleStream::Open(
     std::shared_ptr<Session> session, StreamOpen open,
@@ -161,18 +140,19 @@ absl::StatusOr<std::unique_ptr<UnscaleStream>> UnscaleStream::Open(
                                   });
   std::int64_t chunk = widens ? kMaxChunkBytes / 2 : kMaxChunkBytes;
   if (open.max_chunk_bytes > 0) chunk = std::min(chunk, open.max_chunk_bytes);
-  // One chunk, and the answer to it.
+  // One chunk, the answer to it, and the description of the tensors.
   const std::int64_t reserved =
-      open.check_only ? chunk : chunk * (widens ? 3 : 2);
+      (open.check_only ? chunk : chunk * (widens ? 3 : 2)) +
+      DescriptionBytes(open.tensors);
 
   const absl::StatusOr<StepScale> scale = session->ScaleOf(open.step);
   if (!scale.ok()) return scale.status();
-  if (absl::Status status = admission->Enter(reserved); !status.ok()) {
+  if (absl::Status status = admission->TakeBytes(reserved); !status.ok()) {
     return status;
   }
   if (absl::Status status = session->OpenStream(scale->step, open.stream_id);
       !status.ok()) {
-    admission->Leave(reserved);
+    admission->ReturnBytes(reserved);
     return status;
   }
   return std::unique_ptr<UnscaleStream>(new UnscaleStream(
@@ -195,7 +175,7 @@ UnscaleStream::UnscaleStream(std::shared_ptr<Session> session, StreamOpen open,
   Advance(0);
 }
 
-UnscaleStream::~UnscaleStream() { admission_->Leave(reserved_bytes_); }
+UnscaleStream::~UnscaleStream() { admission_->ReturnBytes(reserved_bytes_); }
 
 absl::StatusOr<UnscaleVerdict> UnscaleStream::Chunk(int tensor,
                                                     std::int64_t offset,

@@ -24,36 +24,11 @@
 #include "absl/status/statusor.h"
 #include "lossscaler/core/element_type.h"
 #include "lossscaler/core/unscale.h"
-#include "sessions/byte_budget.h"
-#include "sessions/limits.h"
 #include "sessions/session.h"
+#include "sessions/stream_admission.h"
 #include "sessions/stream_ledger.h"
 
 namespace lossscaler::server {
-
-// What the streams of a server share.
-class StreamAdmission {
- public:
-  explicit StreamAdmission(const Limits& limits)
-      : limits_(limits),
-        streams_(limits.max_unscale_streams),
-        bytes_(limits.max_bytes_in_flight) {}
-
-  const Limits& limits() const { return limits_; }
-
-  // TOO_MANY_STREAMS or TOO_MANY_BYTES, both with RetryInfo. OK: Leave() gives
-  // it back.
-  absl::Status Enter(std::int64_t bytes);
-  void Leave(std::int64_t bytes);
-
-  std::int64_t open_streams() const { return streams_.taken(); }
-  std::int64_t bytes_in_flight() const { return bytes_.taken(); }
-
- private:
-  const Limits limits_;
-  ByteBudget streams_;
-  ByteBudget bytes_;
-};
 
 struct StreamTensor {
   std::string name;
@@ -90,7 +65,8 @@ class UnscaleStream {
  public:
   static constexpr std::size_t kMaxBadTensors = 64;
 
-  // Errors as the proto lists them. `admission` outlives the stream.
+  // Errors as the proto lists them. `admission` has let the call in, pays for
+  // its memory, and outlives the stream.
   static absl::StatusOr<std::unique_ptr<UnscaleStream>> Open(
       std::shared_ptr<Session> session, StreamOpen open,
       StreamAdmission* admission);

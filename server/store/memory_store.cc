@@ -67,12 +67,15 @@ void MemoryStore::Apply(Write write) {
 }
 
 void MemoryStore::Remember(Deletion deletion) {
-  std::erase_if(deletions_, [&deletion](const Deletion& other) {
-    return other.request_id == deletion.request_id;
-  });
-  deletions_.push_back(std::move(deletion));
-  if (static_cast<std::int64_t>(deletions_.size()) > kDeletionsKept) {
-    deletions_.pop_front();
+  std::string request_id = deletion.request_id;
+  // One that was used before keeps its place in the order.
+  if (!deletions_.insert_or_assign(request_id, std::move(deletion)).second) {
+    return;
+  }
+  deletion_order_.push_back(std::move(request_id));
+  if (static_cast<std::int64_t>(deletion_order_.size()) > kDeletionsKept) {
+    deletions_.erase(deletion_order_.front());
+    deletion_order_.pop_front();
   }
 }
 
@@ -124,10 +127,9 @@ absl::StatusOr<std::optional<Decision>> MemoryStore::FindDecisionByRequest(
 absl::StatusOr<std::optional<Deletion>> MemoryStore::FindDeletion(
     std::string_view request_id) {
   MutexLock lock(&mutex_);
-  for (const Deletion& deletion : deletions_) {
-    if (deletion.request_id == request_id) return deletion;
-  }
-  return std::nullopt;
+  const auto deletion = deletions_.find(request_id);
+  if (deletion == deletions_.end()) return std::nullopt;
+  return deletion->second;
 }
 
 }  // namespace lossscaler::server

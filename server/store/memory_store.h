@@ -70,8 +70,11 @@ class MemoryStore final : public Store {
   Entries entries_ ABSL_GUARDED_BY(mutex_);
   // uid by name.
   std::map<std::string, std::string, std::less<>> uids_ ABSL_GUARDED_BY(mutex_);
-  // Oldest first.
-  std::deque<Deletion> deletions_ ABSL_GUARDED_BY(mutex_);
+  // By request id.
+  std::map<std::string, Deletion, std::less<>> deletions_
+      ABSL_GUARDED_BY(mutex_);
+  // Their request ids, oldest first.
+  std::deque<std::string> deletion_order_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace lossscaler::server

@@ -124,7 +124,6 @@ void SqliteCommitter::CommitGroup(Group* group) {
     SqliteWriter::Outcome outcome = writer_->Apply(waiting.write);
     if (outcome.applied == SqliteWriter::Applied::kYes) {
       waiting.result = WriteResult::kDone;
-      health = absl::OkStatus();
       ++applied;
       continue;
     }

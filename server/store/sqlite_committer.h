@@ -5,7 +5,8 @@
 //
 // It groups whatever is waiting into one transaction, so that many writers
 // share the cost of one fdatasync, and releases the answers when the
-// transaction is on disk. One refused write does not harm the others of its
+// transaction is on disk. A write that conflicts does not harm the others of
+// its group; on a full disk SQLite gives up the transaction and with it the
 // group.
 //
 // After a failure it tries a small write of its own every probe_interval, so
@@ -46,7 +47,8 @@ class SqliteCommitter {
 
   void Enqueue(Write write, Store::Done done) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // OK while the last transaction succeeded.
+  // OK while the last transaction, and every write in it but for conflicts,
+  // succeeded.
   absl::Status Health() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Whether a COMMIT failed such that its pages may be in the log on disk, and

@@ -67,8 +67,7 @@ absl::Status SqliteWriter::Prepare() {
        "INSERT OR REPLACE INTO deletions(request_id, session, session_uid, "
        "delete_time) VALUES (?, ?, ?, ?)"},
       {&prune_deletions_,
-       "DELETE FROM deletions WHERE ordinal <= (SELECT ordinal FROM deletions "
-       "ORDER BY ordinal DESC LIMIT 1 OFFSET ?)"},
+       "DELETE FROM deletions WHERE ordinal <= last_insert_rowid() - ?"},
       {&insert_probe_, "INSERT INTO probes(payload) VALUES (zeroblob(?))"},
       {&delete_probe_, "DELETE FROM probes"},
   };

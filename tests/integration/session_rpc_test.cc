@@ -355,6 +355,12 @@ TEST_F(SessionRpc, VotesThatContradictThemselvesAreRefused) {
   request.set_scale_used(kNaN);
   EXPECT_THAT(Call(&Stub::Update, request, &updated_),
               IsErrorSaying(Reason::kInvalidField, "scale_used"));
+  request.clear_scale_used();
+  for (const double sum : {double{kNaN}, double{kInf}, -1.0}) {
+    request.set_sum_of_squares(sum);
+    EXPECT_THAT(Call(&Stub::Update, request, &updated_),
+                IsErrorSaying(Reason::kInvalidField, "sum_of_squares"));
+  }
 }
 
 TEST_F(SessionRpc, ARestoreEndsTheOpenStepAndIsDoneOncePerRequest) {

@@ -9,6 +9,7 @@
 #ifndef LOSSSCALER_SYNC_MUTEX_H_
 #define LOSSSCALER_SYNC_MUTEX_H_
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -63,11 +64,13 @@ class CondVar {
   }
 
   // The same for at most `timeout`, on a monotonic clock; false if it ran out.
+  // A wait of more than a day may end after one: the clock's arithmetic
+  // overflows where time has no end.
   bool WaitFor(Mutex* mutex, absl::Duration timeout)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);
-    const std::cv_status status =
-        condition_.wait_for(lock, absl::ToChronoNanoseconds(timeout));
+    const std::cv_status status = condition_.wait_for(
+        lock, absl::ToChronoNanoseconds(std::min(timeout, absl::Hours(24))));
     lock.release();
     return status == std::cv_status::no_timeout;
   }

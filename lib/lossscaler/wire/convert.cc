@@ -310,7 +310,16 @@ absl::StatusOr<Vote> VoteFromRequest(const v1::UpdateRequest& request) {
   }
   if (request.has_iteration()) vote.iteration = request.iteration();
   if (request.has_sum_of_squares()) {
-    vote.sum_of_squares = request.sum_of_squares();
+    const double sum = request.sum_of_squares();
+    if (!std::isfinite(sum) || sum < 0) {
+      return MakeError(
+          Reason::kInvalidField,
+          absl::StrCat("sum_of_squares is ", sum,
+                       "; name the sum over the finite gradients, "
+                       "or leave it out"),
+          {{"field", "sum_of_squares"}, {"value", absl::StrCat(sum)}});
+    }
+    vote.sum_of_squares = sum;
   }
   vote.request_id = request.request_id();
   return vote;

@@ -68,7 +68,6 @@ class UnscaleStreamTest : public ::testing::Test {
 
   ~UnscaleStreamTest() override {
     // Whatever happened: nothing stays reserved.
-    EXPECT_THAT(admission_.open_streams(), Eq(0));
     EXPECT_THAT(admission_.bytes_in_flight(), Eq(0));
   }
 
@@ -119,8 +118,7 @@ class UnscaleStreamTest : public ::testing::Test {
                                     .retry_delay = absl::Seconds(1)};
   std::shared_ptr<Session> session_ =
       std::make_shared<Session>("run", &environment_);
-  StreamAdmission admission_{Limits{.max_unscale_streams = 2,
-                                    .max_bytes_in_flight = 16 << 20,
+  StreamAdmission admission_{Limits{.max_bytes_in_flight = 16 << 20,
                                     .max_tensors_per_stream = 100,
                                     .retry_delay = absl::Seconds(2)}};
   int streams_ = 0;
@@ -494,18 +492,6 @@ TEST_F(UnscaleStreamTest, AChunkLargerThanTheLimitIsRefused) {
   EXPECT_THAT(Send(**stream, 0, 0, {1, 1}), IsOk());
 }
 
-TEST_F(UnscaleStreamTest, StreamsAreLimitedAndTheNextIsAskedToWait) {
-  auto first = MustOpen({Tensor("w", 1)});
-  const auto second = MustOpen({Tensor("w", 1)});
-  const absl::Status status = Open({Tensor("w", 1)}).status();
-  EXPECT_THAT(status, IsError(Reason::kTooManyStreams));
-  EXPECT_THAT(RetryDelayOf(status), Optional(absl::Seconds(2)));
-  EXPECT_THAT(MetadataOf(status), Contains(Pair("limit", "2")));
-  EXPECT_THAT(admission_.open_streams(), Eq(2));
-  first.reset();
-  EXPECT_THAT(Open({Tensor("w", 1)}), IsOk());
-}
-
 TEST_F(UnscaleStreamTest, BytesAreLimitedAndTheNextIsAskedToWait) {
   StreamAdmission small(
       Limits{.max_bytes_in_flight = 10 << 20, .retry_delay = absl::Seconds(2)});
@@ -525,12 +511,27 @@ TEST_F(UnscaleStreamTest, BytesAreLimitedAndTheNextIsAskedToWait) {
     EXPECT_THAT(status, IsError(Reason::kTooManyBytes));
     EXPECT_THAT(RetryDelayOf(status), Optional(absl::Seconds(2)));
     EXPECT_THAT(MetadataOf(status), Contains(Pair("limit", "10485760")));
-    EXPECT_THAT(small.open_streams(), Eq(1));
     // A modest one still finds room.
     EXPECT_THAT(open(1 << 16), IsOk());
   }
   EXPECT_THAT(small.bytes_in_flight(), Eq(0));
   EXPECT_THAT(open(0), IsOk());
+}
+
+TEST_F(UnscaleStreamTest, TheDescriptionOfTensorsIsPaidForToo) {
+  StreamAdmission small(Limits{.max_bytes_in_flight = 1 << 20});
+  StreamTensor tensor = Tensor("w", 1 << 20);
+  for (std::int64_t i = 0; i < (1 << 17); ++i) {
+    tensor.ranges.push_back({.offset = 2 * i, .count = 1});
+  }
+  // 16 bytes a range: 2 MiB, beside one chunk of 8 bytes.
+  EXPECT_THAT(
+      UnscaleStream::Open(
+          session_,
+          {.stream_id = NextId(), .tensors = {tensor}, .max_chunk_bytes = 8},
+          &small)
+          .status(),
+      IsError(Reason::kTooManyBytes));
 }
 
 }  // namespace

@@ -5,10 +5,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
@@ -23,6 +26,8 @@ namespace {
 
 using ::lossscaler::testing::IsError;
 using ::lossscaler::testing::IsOk;
+using ::lossscaler::testing::IsOkAndHolds;
+using ::testing::Eq;
 
 class SqliteFailureTest : public SqliteTest {
  protected:
@@ -103,6 +108,34 @@ TEST_F(SqliteFailureTest, IsHealthyAgainAfterAWriteThatSucceeds) {
   EXPECT_THAT(store->Health(), IsError(Reason::kStoreUnavailable));
   EXPECT_EQ(Commit(store.get(), NextStep(state)).result, WriteResult::kDone);
   EXPECT_THAT(store->Health(), IsOk());
+}
+
+TEST_F(SqliteFailureTest, WritesNothingOfAGroupThatDoesNotFit) {
+  std::promise<void> everything_queued;
+  std::shared_future<void> queued = everything_queued.get_future().share();
+  options_.before_commit = [queued] {
+    queued.wait();
+    return SQLITE_OK;
+  };
+  const std::unique_ptr<Store> store = MustOpen(options_);
+  const SessionState a = NewState("a", "u1");
+  const SessionState b = NewState("b", "u2");
+  std::vector<std::future<Answer>> answers;
+  answers.push_back(CommitAsync(store.get(), Creation(a)));
+  // A megabyte needs 256 pages of 4 KiB, more than there is room for.
+  max_pages_ = Sql("PRAGMA page_count") + 40;
+  Write large = NextStep(a);
+  large.decision->explanation.assign(1 << 20, 'x');
+  answers.push_back(CommitAsync(store.get(), large));
+  answers.push_back(CommitAsync(store.get(), Creation(b)));
+  everything_queued.set_value();
+  EXPECT_EQ(answers[0].get().result, WriteResult::kDone);
+  // SQLite gives up the transaction: neither is there, and both say so.
+  EXPECT_EQ(answers[1].get().result, WriteResult::kNotDone);
+  EXPECT_EQ(answers[2].get().result, WriteResult::kNotDone);
+  EXPECT_TRUE(Stored(store.get(), "u1") == a);
+  EXPECT_THAT(store->Reload("u2"), IsOkAndHolds(Eq(std::nullopt)));
+  EXPECT_EQ(Commit(store.get(), Creation(b)).result, WriteResult::kDone);
 }
 
 TEST_F(SqliteFailureTest, StaysIllWhileOnlyConflictsComeIn) {

@@ -154,6 +154,10 @@ TEST_F(SqliteStoreTest, CommitsTheRestOfAGroupWhenOneWriteIsRefused) {
   answers.push_back(CommitAsync(store.get(), Creation(b)));
   answers.push_back(CommitAsync(store.get(), NextStep(a)));
   answers.push_back(CommitAsync(store.get(), NextStep(a)));
+  // Its state could be changed, but not its journal.
+  Write again = NextStep(NextStep(a).state);
+  again.decision->step = 1;
+  answers.push_back(CommitAsync(store.get(), again));
   answers.push_back(CommitAsync(store.get(), NextStep(b)));
   everything_queued.set_value();
   std::vector<WriteResult> results;
@@ -162,7 +166,7 @@ TEST_F(SqliteStoreTest, CommitsTheRestOfAGroupWhenOneWriteIsRefused) {
   }
   EXPECT_THAT(results, ElementsAre(WriteResult::kDone, WriteResult::kDone,
                                    WriteResult::kDone, WriteResult::kNotDone,
-                                   WriteResult::kDone));
+                                   WriteResult::kNotDone, WriteResult::kDone));
   EXPECT_EQ(store->Reload("u1").value()->state, NextStep(a).state);
   EXPECT_EQ(store->Reload("u2").value()->state, NextStep(b).state);
 }

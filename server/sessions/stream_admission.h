@@ -1,0 +1,49 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// StreamAdmission: how many Unscale streams a server has open, and what memory
+// they may use. New streams are refused, never old ones.
+//
+// Thread safety: any thread, at any time.
+
+#ifndef LOSSSCALER_SERVER_SESSIONS_STREAM_ADMISSION_H_
+#define LOSSSCALER_SERVER_SESSIONS_STREAM_ADMISSION_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "sessions/byte_budget.h"
+#include "sessions/limits.h"
+
+namespace lossscaler::server {
+
+class StreamAdmission {
+ public:
+  explicit StreamAdmission(const Limits& limits)
+      : limits_(limits),
+        streams_(limits.max_unscale_streams),
+        bytes_(limits.max_bytes_in_flight) {}
+
+  const Limits& limits() const { return limits_; }
+
+  // A call has begun: from its first moment, so that calls which never open
+  // anything count too. TOO_MANY_STREAMS with RetryInfo, or OK until Leave().
+  absl::Status Enter();
+  void Leave() { streams_.Return(1); }
+
+  // TOO_MANY_BYTES with RetryInfo, or OK until ReturnBytes().
+  absl::Status TakeBytes(std::int64_t bytes);
+  void ReturnBytes(std::int64_t bytes) { bytes_.Return(bytes); }
+
+  std::int64_t open_streams() const { return streams_.taken(); }
+  std::int64_t bytes_in_flight() const { return bytes_.taken(); }
+
+ private:
+  const Limits limits_;
+  ByteBudget streams_;
+  ByteBudget bytes_;
+};
+
+}  // namespace lossscaler::server
+
+#endif  // LOSSSCALER_SERVER_SESSIONS_STREAM_ADMISSION_H_
