@@ -2,9 +2,11 @@
 # Copyright 2026 The Loss Scaler Service Authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: demo_test.sh short|kill LOSSSCALERD DIGITS_TRAINER
+# usage: demo_test.sh short|full|kill LOSSSCALERD DIGITS_TRAINER
 #
 #   short   the demonstration ends well and shows every run with plausible numbers
+#   full    at its full length it shows what it claims: Dynamic ends within one point of float32,
+#           has skipped steps on the way, and None has learnt next to nothing
 #   kill    kill -9 of the server in mid-run and a restart two seconds later on the same
 #           state and port: the trainer goes on by itself and ends with the same table as
 #           an undisturbed run from the same seed
@@ -52,6 +54,19 @@ test_short() {
     'BEGIN { while (scale > 1) scale /= 2; exit scale != 1 }' || fail "the scale of Dynamic is not a power of two"
 }
 
+test_full() {
+  bash "$demo" "$lossscalerd" "$trainer" >"$dir/out" || fail "the demo ended with $?"
+  awk -v float32="$(cell "$dir/out" "float32" 4)" -v none="$(cell "$dir/out" "float16, None" 5)" \
+    -v dynamic="$(cell "$dir/out" "float16, Dynamic" 5)" -v skipped="$(cell "$dir/out" "float16, Dynamic" 1)" '
+    BEGIN {
+      if (float32 < 97) print "float32 reaches only " float32 " %"
+      if (dynamic < float32 - 1) print "Dynamic reaches " dynamic " %, more than one point below float32"
+      if (none > 50) print "None reaches " none " %: the demo no longer shows what a scale is for"
+      if (skipped < 1) print "no step was skipped"
+    }' >"$dir/faults"
+  [[ ! -s $dir/faults ]] || fail "$(cat "$dir/faults")"
+}
+
 test_kill() {
   local training=(--epochs 24 --seed 7 --only dynamic) line
   bash "$demo" "$lossscalerd" "$trainer" "${training[@]}" >"$dir/undisturbed" || fail "the undisturbed demo ended with $?"
@@ -87,6 +102,7 @@ test_kill() {
 
 case $what in
   short) test_short ;;
+  full) test_full ;;
   kill) test_kill ;;
   *) fail "no test is known by the name '$what'" ;;
 esac
