@@ -9,8 +9,12 @@ if(LOSSSCALER_WERROR)
   target_compile_options(lossscaler_flags INTERFACE -Werror)
 endif()
 if(LOSSSCALER_SANITIZE)
-  add_compile_options(-fsanitize=${LOSSSCALER_SANITIZE} -fno-omit-frame-pointer
-                      -fno-sanitize-recover=all)
+  # Without the checks for null and vptr: a null pointer faults by itself, and the
+  # two cost a fifth of the time to compile. With instrumented code g++ 12 warns of
+  # members of std::regex that it takes for uninitialised.
+  add_compile_options(
+    -fsanitize=${LOSSSCALER_SANITIZE} -fno-sanitize=null,vptr
+    -fno-sanitize-recover=all -fno-omit-frame-pointer -Wno-maybe-uninitialized)
   add_link_options(-fsanitize=${LOSSSCALER_SANITIZE})
 endif()
 

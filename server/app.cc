@@ -7,10 +7,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "grpcpp/resource_quota.h"
 #include "grpcpp/security/server_credentials.h"
 #include "ops/log.h"
 #include "ops/reflection.h"
@@ -29,6 +32,13 @@ constexpr std::chrono::milliseconds kFlush(250);
 
 // Larger windows for the one stream that carries gradients; measured on TCP.
 constexpr int kTcpLookahead = 8 << 20;
+
+// Calls on one connection; what a server takes in all is limits.max_open_calls.
+constexpr int kMaxCallsPerConnection = 10'000;
+
+// What gRPC may buffer beside the chunks that streams have reserved. Beyond it
+// gRPC refuses connections and ends calls, instead of the kernel the server.
+constexpr std::int64_t kTransportBytes = std::int64_t{256} << 20;
 
 int Milliseconds(absl::Duration duration) {
   return static_cast<int>(absl::ToInt64Milliseconds(duration));
@@ -63,6 +73,7 @@ absl::StatusOr<std::unique_ptr<App>> App::StartWithStore(
 
 App::App(const Config& config, std::unique_ptr<Store> store)
     : config_(config),
+      gate_(config_.limits),
       registry_(store.get(), config_.limits),
       store_(std::move(store)) {}
 
@@ -172,6 +183,12 @@ absl::Status App::Listen() {
 }
 
 void App::ConfigureConnections(grpc::ServerBuilder* builder) const {
+  builder->SetResourceQuota(
+      grpc::ResourceQuota("lossscalerd")
+          .Resize(static_cast<std::size_t>(config_.limits.max_bytes_in_flight +
+                                           kTransportBytes)));
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                              kMaxCallsPerConnection);
   // With SO_REUSEPORT two servers would share a port, and the kernel would deal
   // connections to both.
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);

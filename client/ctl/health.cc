@@ -11,19 +11,20 @@
 #include "absl/strings/str_cat.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "grpcpp/grpcpp.h"
+#include "lossscaler/client/internal/stub.h"
 
 namespace lossscaler::ctl {
 
 absl::StatusOr<bool> IsServing(const std::string& address,
                                absl::Duration wait) {
   const auto stub = grpc::health::v1::Health::NewStub(
-      grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+      internal::MakeChannel({.address = address}));
   grpc::ClientContext context;
   // Without waiting for a server there is still a connection to be made.
   context.set_wait_for_ready(wait > absl::ZeroDuration());
-  context.set_deadline(
-      std::chrono::system_clock::now() +
-      absl::ToChronoNanoseconds(std::max(wait, absl::Seconds(1))));
+  context.set_deadline(std::chrono::system_clock::now() +
+                       absl::ToChronoNanoseconds(std::clamp(
+                           wait, absl::Seconds(1), absl::Hours(24))));
   grpc::health::v1::HealthCheckResponse response;
   const grpc::Status status = stub->Check(&context, {}, &response);
   if (!status.ok()) {

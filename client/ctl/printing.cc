@@ -4,7 +4,6 @@
 #include "ctl/printing.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "lossscaler/core/loss_scaler_json.h"
+#include "lossscaler/core/number_text.h"
 #include "nlohmann/json.hpp"
 
 namespace lossscaler::ctl {
@@ -20,13 +20,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using Row = std::vector<std::string>;
-
-// The shortest text that reads back as the same number.
-std::string NumberText(double value) {
-  char buffer[32];
-  const auto end = std::to_chars(buffer, buffer + sizeof(buffer), value);
-  return std::string(buffer, end.ptr);
-}
 
 std::string TimeText(absl::Time time) {
   return absl::FormatTime(absl::RFC3339_sec, time, absl::UTCTimeZone());

@@ -4,14 +4,30 @@
 #include "ops/call_gate.h"
 
 #include <chrono>
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "lossscaler/core/error.h"
 
 namespace lossscaler::server {
 
-bool CallGate::Enter() {
+absl::Status CallGate::Enter() {
   MutexLock lock(&mutex_);
-  if (closed_) return false;
-  ++open_;
-  return true;
+  if (closed_) {
+    return MakeRetryableError(Reason::kDraining,
+                              "the server is shutting down; call again, it may "
+                              "be restarted",
+                              limits_.retry_delay);
+  }
+  if (open_ < limits_.max_open_calls) {
+    ++open_;
+    return absl::OkStatus();
+  }
+  return MakeRetryableError(
+      Reason::kTooManyCalls,
+      absl::StrCat("the server has ", limits_.max_open_calls,
+                   " calls open, which is its limit; try again later"),
+      limits_.retry_delay, {{"limit", absl::StrCat(limits_.max_open_calls)}});
 }
 
 void CallGate::Leave() {
@@ -44,7 +60,7 @@ void CallGate::StopWaiting() {
   changed_.SignalAll();
 }
 
-int CallGate::open() const {
+std::int64_t CallGate::open() const {
   MutexLock lock(&mutex_);
   return open_;
 }

@@ -1,26 +1,36 @@
 // Copyright 2026 The Loss Scaler Service Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// CallGate: counts the calls that are open, and closes for the drain.
+// CallGate: counts the calls that are open, lets no more in than the server can
+// hold, and closes for the drain.
 //
 // Thread safety: any thread, at any time.
 
 #ifndef LOSSSCALER_SERVER_OPS_CALL_GATE_H_
 #define LOSSSCALER_SERVER_OPS_CALL_GATE_H_
 
+#include <cstdint>
+
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "lossscaler/sync/mutex.h"
+#include "sessions/limits.h"
 
 namespace lossscaler::server {
 
 class CallGate {
  public:
-  // True: the call is counted until Leave(). False: the gate is closed, answer
-  // DRAINING.
-  bool Enter() ABSL_LOCKS_EXCLUDED(mutex_);
+  explicit CallGate(const Limits& limits = {}) : limits_(limits) {}
+
+  CallGate(const CallGate&) = delete;
+  CallGate& operator=(const CallGate&) = delete;
+
+  // OK: the call is counted until Leave(). DRAINING: the gate is closed.
+  // TOO_MANY_CALLS: limits.max_open_calls are open. Both with RetryInfo.
+  absl::Status Enter() ABSL_LOCKS_EXCLUDED(mutex_);
   void Leave() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // From now on Enter() returns false.
+  // From now on Enter() returns DRAINING.
   void Close() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Waits until no call is open; false if that took longer than `timeout`, or
@@ -31,14 +41,15 @@ class CallGate {
   void StopWaiting() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The calls that are open.
-  int open() const ABSL_LOCKS_EXCLUDED(mutex_);
+  std::int64_t open() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  const Limits limits_;
   mutable Mutex mutex_;
   CondVar changed_;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   bool impatient_ ABSL_GUARDED_BY(mutex_) = false;
-  int open_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::int64_t open_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace lossscaler::server

@@ -24,8 +24,8 @@
 #include "lossscaler/core/solo.h"
 #include "lossscaler/v1/loss_scaler_service.grpc.pb.h"
 #include "lossscaler/wire/convert.h"
+#include "ops/idle_watchdog.h"
 #include "rpc/grpc_status.h"
-#include "rpc/idle_watchdog.h"
 #include "rpc/translate.h"
 #include "rpc/unscale_reactor.h"
 #include "sessions/unscale_stream.h"
@@ -55,13 +55,6 @@ constexpr int kMaxPageSize = 1000;
 // A page of sessions stays well below the largest message.
 constexpr std::size_t kMaxPageBytes = std::size_t{2} << 20;
 
-absl::Status Draining(absl::Duration retry_delay) {
-  return MakeRetryableError(Reason::kDraining,
-                            "the server is shutting down; call again, it may "
-                            "be restarted",
-                            retry_delay);
-}
-
 absl::Status BadField(std::string_view field, std::string_view value,
                       std::string_view expected) {
   return MakeError(
@@ -69,11 +62,6 @@ absl::Status BadField(std::string_view field, std::string_view value,
       absl::StrCat(std::string(field), " is ", std::string(value), "; ",
                    std::string(expected)),
       {{"field", std::string(field)}, {"value", std::string(value)}});
-}
-
-absl::Status CheckRequestId(std::string_view request_id) {
-  if (request_id.empty()) return absl::OkStatus();
-  return ValidateId("request_id", request_id);
 }
 
 class LossScalerServiceImpl final : public Base {
@@ -150,10 +138,6 @@ class LossScalerServiceImpl final : public Base {
     return Answer(context, [&](Finisher finish) {
       const absl::StatusOr<std::shared_ptr<Session>> session = Find(*request);
       if (!session.ok()) return finish(session.status());
-      if (absl::Status status = CheckRequestId(request->request_id());
-          !status.ok()) {
-        return finish(status);
-      }
       const absl::StatusOr<LossScaler> scaler =
           wire::LossScalerFromProto(request->state());
       if (!scaler.ok()) return finish(scaler.status());
@@ -181,8 +165,8 @@ class LossScalerServiceImpl final : public Base {
 
   grpc::ServerBidiReactor<v1::UnscaleRequest, v1::UnscaleResponse>* Unscale(
       CallbackServerContext* context) override {
-    if (!dependencies_.gate->Enter()) {
-      return new RefusedStream(Draining(dependencies_.limits.retry_delay));
+    if (absl::Status status = dependencies_.gate->Enter(); !status.ok()) {
+      return new RefusedStream(status);
     }
     return new UnscaleReactor(context, {.registry = registry(),
                                         .admission = &admission_,
@@ -198,9 +182,6 @@ class LossScalerServiceImpl final : public Base {
       if (!session.ok()) return finish(session.status());
       absl::StatusOr<Vote> vote = wire::VoteFromRequest(*request);
       if (!vote.ok()) return finish(vote.status());
-      if (absl::Status status = CheckUpdate(*request); !status.ok()) {
-        return finish(status);
-      }
       std::optional<std::int64_t> step;
       if (request->has_step()) step = request->step();
       (*session)->Update(
@@ -268,8 +249,8 @@ class LossScalerServiceImpl final : public Base {
                              const Handler& handler) {
     ServerUnaryReactor* reactor = context->DefaultReactor();
     CallGate* gate = dependencies_.gate;
-    if (!gate->Enter()) {
-      reactor->Finish(ToGrpcStatus(Draining(dependencies_.limits.retry_delay)));
+    if (absl::Status status = gate->Enter(); !status.ok()) {
+      reactor->Finish(ToGrpcStatus(status));
       return reactor;
     }
     handler([reactor, gate](const absl::Status& status) {
@@ -277,32 +258,6 @@ class LossScalerServiceImpl final : public Base {
       gate->Leave();
     });
     return reactor;
-  }
-
-  absl::Status CheckUpdate(const v1::UpdateRequest& request) const {
-    if (absl::Status status = CheckRequestId(request.request_id());
-        !status.ok()) {
-      return status;
-    }
-    if (!request.has_step() && request.request_id().empty()) {
-      return MakeError(
-          Reason::kRequestIdRequired,
-          "the vote names neither a step nor a request_id, so that a repeated "
-          "call could decide two steps; set one of them");
-    }
-    if (request.verdict() != v1::VERDICT_UNSPECIFIED &&
-        request.stream_ids_size() > 0) {
-      return BadField("stream_ids",
-                      absl::StrCat("a list of ", request.stream_ids_size()),
-                      "streams are listed only in a vote without a verdict");
-    }
-    if (request.stream_ids_size() > StreamLedger::kMaxStreams) {
-      return BadField("stream_ids",
-                      absl::StrCat("a list of ", request.stream_ids_size()),
-                      absl::StrCat("a step has at most ",
-                                   StreamLedger::kMaxStreams, " streams"));
-    }
-    return absl::OkStatus();
   }
 
   absl::Status List(const v1::ListSessionsRequest& request,

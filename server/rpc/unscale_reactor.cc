@@ -26,7 +26,7 @@ UnscaleReactor::UnscaleReactor(grpc::CallbackServerContext* context,
     return;
   }
   admitted_ = true;
-  watch_ = environment_.watchdog->Watch([this] { EndIdle(); });
+  watch_ = environment_.watchdog->Watch([this] { return EndIdle(); });
   StartRead(&request_);
 }
 
@@ -34,12 +34,20 @@ void UnscaleReactor::OnReadDone(bool ok) {
   {
     MutexLock lock(&mutex_);
     if (finished_) return;
+    phase_ = Phase::kWorking;
   }
   environment_.watchdog->Touch(watch_);
+  // A call that breaks ends its messages as a half-close does.
+  if (!ok && context_->IsCancelled()) return OnCancel();
   if (!ok) return TakeEnd();
   switch (request_.message_case()) {
-    case v1::UnscaleRequest::kOpen:
-      return TakeOpen(request_.open());
+    case v1::UnscaleRequest::kOpen: {
+      // Its tensors are converted; the message, which is many times their size
+      // when it lists many ranges, must not stay as long as the stream does.
+      v1::UnscaleRequest request;
+      request.Swap(&request_);
+      return TakeOpen(request.open());
+    }
     case v1::UnscaleRequest::kChunk:
       return TakeChunk(request_.chunk());
     case v1::UnscaleRequest::MESSAGE_NOT_SET:
@@ -58,6 +66,11 @@ void UnscaleReactor::TakeOpen(const v1::UnscaleOpen& open) {
   absl::StatusOr<std::shared_ptr<Session>> session =
       environment_.registry->Find(open.session(), open.session_uid());
   if (!session.ok()) return FinishOnce(session.status());
+  if (absl::Status status =
+          environment_.admission->CheckTensorCount(open.tensors_size());
+      !status.ok()) {
+    return FinishOnce(status);
+  }
   absl::StatusOr<StreamOpen> spec = StreamOpenFromProto(open);
   if (!spec.ok()) return FinishOnce(spec.status());
   absl::StatusOr<std::unique_ptr<UnscaleStream>> stream = UnscaleStream::Open(
@@ -106,7 +119,7 @@ void UnscaleReactor::TakeEnd() {
 void UnscaleReactor::Answer() {
   MutexLock lock(&mutex_);
   if (finished_) return;
-  writing_ = true;
+  phase_ = Phase::kWriting;
   StartWrite(&response_);
 }
 
@@ -114,23 +127,27 @@ void UnscaleReactor::OnWriteDone(bool ok) {
   if (!ok) {
     return FinishOnce(absl::CancelledError("the client has gone away"));
   }
-  if (ending_) return FinishOnce(absl::OkStatus());
+  if (ending_) {
+    summary_sent_ = true;
+    return FinishOnce(absl::OkStatus());
+  }
   environment_.watchdog->Touch(watch_);
   MutexLock lock(&mutex_);
   if (finished_) return;
-  writing_ = false;
+  phase_ = Phase::kReading;
   StartRead(&request_);
 }
 
-void UnscaleReactor::EndIdle() {
+bool UnscaleReactor::EndIdle() {
   {
     MutexLock lock(&mutex_);
-    if (finished_) return;
-    if (writing_) {
+    if (finished_) return true;
+    if (phase_ == Phase::kWorking) return false;
+    if (phase_ == Phase::kWriting) {
       // The client does not read. A status would queue behind the answer that
       // it does not take, so the call is cut.
       context_->TryCancel();
-      return;
+      return true;
     }
   }
   const std::string limit =
@@ -140,6 +157,7 @@ void UnscaleReactor::EndIdle() {
                 absl::StrCat("nothing was sent on this stream for ", limit,
                              "; open a new stream for what was not answered"),
                 {{"idle_limit", limit}}));
+  return true;
 }
 
 void UnscaleReactor::OnCancel() {
@@ -148,6 +166,7 @@ void UnscaleReactor::OnCancel() {
 
 void UnscaleReactor::OnDone() {
   if (admitted_) environment_.watchdog->Forget(watch_);
+  if (ending_ && !summary_sent_) stream_->Retract();
   // Everything is given back before the gate says that the call is over.
   stream_.reset();
   if (admitted_) environment_.admission->Leave();

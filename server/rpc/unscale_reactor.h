@@ -15,7 +15,7 @@
 #include "lossscaler/sync/mutex.h"
 #include "lossscaler/v1/unscale.pb.h"
 #include "ops/call_gate.h"
-#include "rpc/idle_watchdog.h"
+#include "ops/idle_watchdog.h"
 #include "sessions/registry.h"
 #include "sessions/unscale_stream.h"
 
@@ -46,7 +46,8 @@ class UnscaleReactor
   void TakeChunk(const v1::UnscaleChunk& chunk);
   void TakeEnd();
   void Answer() ABSL_LOCKS_EXCLUDED(mutex_);
-  void EndIdle() ABSL_LOCKS_EXCLUDED(mutex_);
+  // False: the server, not the client, keeps this call waiting.
+  bool EndIdle() ABSL_LOCKS_EXCLUDED(mutex_);
   // The call ends once, whoever comes first: its messages, or the watchdog.
   void FinishOnce(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -57,14 +58,17 @@ class UnscaleReactor
   v1::UnscaleResponse response_;
   // The response under way is the summary.
   bool ending_ = false;
+  bool summary_sent_ = false;
   // The call has a place among the server's streams, and is watched.
   bool admitted_ = false;
   IdleWatchdog::Id watch_ = 0;
 
   Mutex mutex_;
+  // Whom the call waits for: for a message of the client, for the server's
+  // answer to it, or for the client to take that.
+  enum class Phase { kReading, kWorking, kWriting };
+  Phase phase_ ABSL_GUARDED_BY(mutex_) = Phase::kReading;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
-  // A response is on its way to the client.
-  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace lossscaler::server

@@ -9,15 +9,14 @@
 #include <cstdint>
 
 #include "absl/time/time.h"
+#include "lossscaler/core/wire_limits.h"
 
 namespace lossscaler::server {
 
-// The default of every gRPC client: no message of ours is larger.
-inline constexpr std::int64_t kMaxMessageBytes = std::int64_t{4} << 20;
-// The largest payload of a chunk; the rest of the message is for its fields.
+// The limits of the wire contract, as counts of bytes.
+inline constexpr std::int64_t kMaxMessageBytes{lossscaler::kMaxMessageBytes};
 // Half of it where the output is wider than the input.
-inline constexpr std::int64_t kMaxChunkBytes =
-    kMaxMessageBytes - (std::int64_t{64} << 10);
+inline constexpr std::int64_t kMaxChunkBytes{lossscaler::kMaxPayloadBytes};
 
 struct Limits {
   std::int64_t max_sessions = 10'000;
@@ -26,6 +25,8 @@ struct Limits {
   // Chunk buffers of all open Unscale streams together.
   std::int64_t max_bytes_in_flight = std::int64_t{256} << 20;
   std::int64_t max_tensors_per_stream = 65'536;
+  // Calls of any kind that are open at one time; not a setting.
+  std::int64_t max_open_calls = 10'000;
   std::int64_t max_losses_per_call = 65'536;
   // An Unscale stream that sends nothing for this long is ended.
   absl::Duration unscale_idle = absl::Seconds(30);

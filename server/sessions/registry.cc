@@ -33,18 +33,6 @@ std::string NewUid() {
                          random());
 }
 
-absl::Status NoSuchSession(std::string_view name) {
-  return MakeError(Reason::kSessionNotFound,
-                   absl::StrCat("there is no session '", std::string(name),
-                                "'; create it first"),
-                   {{"session", std::string(name)}});
-}
-
-absl::Status ValidateRequestId(std::string_view request_id) {
-  if (request_id.empty()) return absl::OkStatus();
-  return ValidateId("request_id", request_id);
-}
-
 }  // namespace
 
 Registry::Registry(Store* store, const Limits& limits, Now now)
@@ -74,6 +62,7 @@ void Registry::Create(CreateRequest request,
   valid.Update(ValidateRequestId(request.request_id));
   if (!valid.ok()) return done(valid);
 
+  ForgetUnsure();
   std::shared_ptr<Session> session;
   bool exists = false;
   {
@@ -104,6 +93,10 @@ void Registry::Create(CreateRequest request,
                  environment_.now()),
       [this, session, done](absl::StatusOr<SessionSnapshot> snapshot) {
         if (!snapshot.ok()) {
+          if (!session->gone()) {
+            MutexLock lock(&mutex_);
+            unsure_.push_back(session);
+          }
           Forget(session);
           return done(snapshot.status());
         }
@@ -185,7 +178,7 @@ void Registry::Delete(std::string_view name, std::string_view uid,
 
 absl::Status Registry::CheckDeleted(std::string_view name, std::string_view uid,
                                     std::string_view request_id) const {
-  if (request_id.empty()) return NoSuchSession(name);
+  if (request_id.empty()) return SessionNotFound(name);
   const absl::StatusOr<std::optional<Deletion>> deletion =
       store_->FindDeletion(request_id);
   if (!deletion.ok()) {
@@ -199,7 +192,7 @@ absl::Status Registry::CheckDeleted(std::string_view name, std::string_view uid,
   }
   const bool same = *deletion && (*deletion)->session == name &&
                     (uid.empty() || (*deletion)->session_uid == uid);
-  return same ? absl::OkStatus() : NoSuchSession(name);
+  return same ? absl::OkStatus() : SessionNotFound(name);
 }
 
 absl::StatusOr<std::shared_ptr<Session>> Registry::Find(std::string_view name,
@@ -213,12 +206,12 @@ absl::StatusOr<std::shared_ptr<Session>> Registry::Find(std::string_view name,
     const auto found = sessions_.find(name);
     if (found != sessions_.end()) session = found->second;
   }
-  if (session == nullptr) return NoSuchSession(name);
+  if (session == nullptr) return SessionNotFound(name);
   if (absl::Status status = session->Settle(); !status.ok()) return status;
   const std::optional<SessionSnapshot> snapshot = session->Snapshot();
   if (!snapshot) {
     Forget(session);
-    return NoSuchSession(name);
+    return SessionNotFound(name);
   }
   if (!uid.empty() && uid != snapshot->state.uid) {
     return MakeError(
@@ -250,6 +243,25 @@ std::vector<std::shared_ptr<Session>> Registry::List(std::string_view prefix,
 std::int64_t Registry::size() const {
   MutexLock lock(&mutex_);
   return static_cast<std::int64_t>(sessions_.size());
+}
+
+void Registry::ForgetUnsure() {
+  std::vector<std::shared_ptr<Session>> unsure;
+  {
+    MutexLock lock(&mutex_);
+    unsure.swap(unsure_);
+  }
+  absl::Status store;
+  std::vector<std::shared_ptr<Session>> left;
+  for (const std::shared_ptr<Session>& session : unsure) {
+    // A store that does not answer is asked once.
+    if (store.ok()) store = session->Settle();
+    if (!session->gone() && !session->Snapshot()) left.push_back(session);
+    Forget(session);
+  }
+  if (left.empty()) return;
+  MutexLock lock(&mutex_);
+  unsure_.insert(unsure_.end(), left.begin(), left.end());
 }
 
 void Registry::Forget(const std::shared_ptr<Session>& session) {

@@ -98,6 +98,9 @@ class Registry {
   // OK if `request_id` deleted this session before.
   absl::Status CheckDeleted(std::string_view name, std::string_view uid,
                             std::string_view request_id) const;
+  // Settles the creations whose outcome was unknown, so that those which were
+  // lost take no place although nobody names them again.
+  void ForgetUnsure() ABSL_LOCKS_EXCLUDED(mutex_);
   // Takes a session that is gone out of the map.
   void Forget(const std::shared_ptr<Session>& session)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -109,6 +112,8 @@ class Registry {
 
   mutable Mutex mutex_;
   Sessions sessions_ ABSL_GUARDED_BY(mutex_);
+  // Of sessions_: the outcome of their creation was unknown.
+  std::vector<std::shared_ptr<Session>> unsure_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace lossscaler::server

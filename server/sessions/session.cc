@@ -18,6 +18,7 @@
 #include "lossscaler/core/error.h"
 #include "lossscaler/core/names.h"
 #include "lossscaler/core/solo.h"
+#include "store/journal.h"
 
 namespace lossscaler::server {
 namespace {
@@ -46,6 +47,13 @@ absl::Status CouldNotReadJournal(const Session::Environment& environment,
 }
 
 }  // namespace
+
+absl::Status SessionNotFound(std::string_view name) {
+  return MakeError(Reason::kSessionNotFound,
+                   absl::StrCat("there is no session '", std::string(name),
+                                "'; create it first"),
+                   {{"session", std::string(name)}});
+}
 
 Session::Session(std::string name, const Environment* environment)
     : name_(std::move(name)),
@@ -82,7 +90,8 @@ void Session::Delete(std::string_view request_id, Done<SessionSnapshot> done) {
   Enqueue({.react =
                [this, request_id = std::string(request_id),
                 done](const State& state) {
-                 if (state == nullptr) return Refuse(done, NotFound());
+                 if (state == nullptr)
+                   return Refuse(done, SessionNotFound(name_));
                  Write write{.state = *state};
                  ++write.state.revision;
                  write.deletion = Deletion{.request_id = request_id,
@@ -99,6 +108,9 @@ void Session::Delete(std::string_view request_id, Done<SessionSnapshot> done) {
 
 void Session::Update(std::optional<std::int64_t> step, Vote vote,
                      Done<UpdateAnswer> done) {
+  if (absl::Status status = CheckVote(step, vote); !status.ok()) {
+    return done(status);
+  }
   Enqueue({.react =
                [this, step, vote = std::move(vote), done](const State& state) {
                  return ReactToUpdate(state, step, vote, done);
@@ -120,7 +132,7 @@ Session::Reaction Session::ReactToUpdate(const State& state,
     }};
   };
 
-  if (state == nullptr) return Refuse(done, NotFound());
+  if (state == nullptr) return Refuse(done, SessionNotFound(name_));
   if (!step) {
     const absl::StatusOr<std::optional<Decision>> made =
         FindByRequest(state->uid, vote.request_id);
@@ -156,6 +168,9 @@ Session::Reaction Session::ReactToUpdate(const State& state,
 void Session::Restore(const LossScaler& scaler,
                       std::optional<std::int64_t> if_epoch,
                       std::string_view request_id, Done<RestoreAnswer> done) {
+  if (absl::Status status = ValidateRequestId(request_id); !status.ok()) {
+    return done(status);
+  }
   Enqueue({.react =
                [this, scaler, if_epoch, request_id = std::string(request_id),
                 done](const State& state) {
@@ -170,7 +185,7 @@ Session::Reaction Session::ReactToRestore(const State& state,
                                           std::optional<std::int64_t> if_epoch,
                                           const std::string& request_id,
                                           const Done<RestoreAnswer>& done) {
-  if (state == nullptr) return Refuse(done, NotFound());
+  if (state == nullptr) return Refuse(done, SessionNotFound(name_));
   // The request id comes first: a repeated call must not be refused for the
   // epoch that its own first copy made.
   const absl::StatusOr<std::optional<Decision>> made =
@@ -206,7 +221,8 @@ Session::Reaction Session::ReactToRestore(const State& state,
 void Session::Look(Done<SessionSnapshot> done) {
   Enqueue({.react =
                [this, done](const State& state) {
-                 if (state == nullptr) return Refuse(done, NotFound());
+                 if (state == nullptr)
+                   return Refuse(done, SessionNotFound(name_));
                  return Reaction{.answer = [done, snapshot = *Snapshot()] {
                    done(snapshot);
                  }};
@@ -240,7 +256,7 @@ absl::StatusOr<StepScale> Session::ScaleOf(
     MutexLock lock(&mutex_);
     state = state_;
   }
-  if (state == nullptr) return NotFound();
+  if (state == nullptr) return SessionNotFound(name_);
   StepScale result{.step = step.value_or(state->step),
                    .scale = state->scaler.scale(),
                    .epoch = state->epoch,
@@ -259,7 +275,7 @@ absl::StatusOr<StepScale> Session::ScaleOf(
 absl::Status Session::OpenStream(std::int64_t step,
                                  std::string_view stream_id) {
   MutexLock lock(&mutex_);
-  if (state_ == nullptr) return NotFound();
+  if (state_ == nullptr) return SessionNotFound(name_);
   if (step != state_->step) return absl::OkStatus();
   return ledger_.Open(stream_id);
 }
@@ -270,6 +286,12 @@ void Session::FinishStream(std::int64_t step, std::string_view stream_id,
   MutexLock lock(&mutex_);
   if (state_ == nullptr || step != state_->step) return;
   ledger_.Finish(stream_id, overflow, std::move(coverage));
+}
+
+void Session::RetractStream(std::int64_t step, std::string_view stream_id) {
+  MutexLock lock(&mutex_);
+  if (state_ == nullptr || step != state_->step) return;
+  ledger_.Retract(stream_id);
 }
 
 void Session::Enqueue(Event event) {
@@ -431,11 +453,9 @@ absl::StatusOr<std::optional<Decision>> Session::FindByRequest(
   if (request_id.empty()) return std::nullopt;
   {
     MutexLock lock(&mutex_);
-    for (const Decision& decision : recent_) {
-      if (decision.request_id == request_id) return decision;
-      for (const Vote& vote : decision.votes) {
-        if (vote.request_id == request_id) return decision;
-      }
+    // From the latest on, as the store does.
+    for (auto it = recent_.rbegin(); it != recent_.rend(); ++it) {
+      if (RequestIdOf(*it) == request_id) return *it;
     }
     // Everything the session ever decided is in memory.
     if (recent_.size() < kDecisionsInMemory) return std::nullopt;
@@ -475,13 +495,6 @@ absl::StatusOr<Decision> Session::FindByStep(const SessionState& state,
                       {"expected_step", absl::StrCat(state.step)}});
   }
   return **std::move(found);
-}
-
-absl::Status Session::NotFound() const {
-  return MakeError(
-      Reason::kSessionNotFound,
-      absl::StrCat("there is no session '", name_, "'; create it first"),
-      {{"session", name_}});
 }
 
 }  // namespace lossscaler::server

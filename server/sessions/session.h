@@ -53,6 +53,9 @@ struct RestoreAnswer {
   SessionSnapshot snapshot;
 };
 
+// The error of every call that names no session, or comes too late or early.
+absl::Status SessionNotFound(std::string_view name);
+
 // What a step's losses and gradients are scaled with.
 struct StepScale {
   std::int64_t step = 0;
@@ -98,7 +101,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // Rule R4: a vote on the open step decides it, one on a kept step gets the
   // stored decision. With no step, one that has the vote's request_id, else
-  // the open one.
+  // the open one. Besides the errors of the rules: those of CheckVote().
   void Update(std::optional<std::int64_t> step, Vote vote,
               Done<UpdateAnswer> done);
 
@@ -131,6 +134,8 @@ class Session : public std::enable_shared_from_this<Session> {
       ABSL_LOCKS_EXCLUDED(mutex_);
   void FinishStream(std::int64_t step, std::string_view stream_id,
                     bool overflow, std::vector<TensorCoverage> coverage)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void RetractStream(std::int64_t step, std::string_view stream_id)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -175,7 +180,7 @@ class Session : public std::enable_shared_from_this<Session> {
                           const Done<RestoreAnswer>& done);
   Reaction ReactToUpdate(const State& state, std::optional<std::int64_t> step,
                          Vote vote, const Done<UpdateAnswer>& done);
-  // The decision that a request made; nullopt: none.
+  // The latest decision that a request made; nullopt: none.
   absl::StatusOr<std::optional<Decision>> FindByRequest(
       std::string_view uid, std::string_view request_id) const
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -183,9 +188,6 @@ class Session : public std::enable_shared_from_this<Session> {
   absl::StatusOr<Decision> FindByStep(const SessionState& state,
                                       std::int64_t step) const
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // The error of every call that comes too late or too early.
-  absl::Status NotFound() const;
-
   const std::string name_;
   const Environment* const environment_;
 

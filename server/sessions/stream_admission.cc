@@ -22,8 +22,29 @@ absl::Status StreamAdmission::Enter() {
                              {"limit", absl::StrCat(streams_.limit())}});
 }
 
+absl::Status StreamAdmission::CheckTensorCount(std::int64_t tensors) const {
+  if (tensors <= limits_.max_tensors_per_stream) return absl::OkStatus();
+  return MakeError(
+      Reason::kTooManyTensors,
+      absl::StrCat("the stream lists ", tensors, " tensors, the limit is ",
+                   limits_.max_tensors_per_stream, "; use several streams"),
+      {{"tensors", absl::StrCat(tensors)},
+       {"limit", absl::StrCat(limits_.max_tensors_per_stream)}});
+}
+
 absl::Status StreamAdmission::TakeBytes(std::int64_t bytes) {
   if (bytes_.TryTake(bytes)) return absl::OkStatus();
+  if (bytes > bytes_.limit()) {
+    return MakeError(
+        Reason::kTooManyBytes,
+        absl::StrCat("the stream needs ", bytes, " bytes, which is more than ",
+                     bytes_.limit(),
+                     ", all that the server lends; waiting does not help: use "
+                     "smaller chunks (max_chunk_bytes) or fewer ranges, or "
+                     "raise max_bytes_in_flight"),
+        {{"bytes", absl::StrCat(bytes)},
+         {"limit", absl::StrCat(bytes_.limit())}});
+  }
   return MakeRetryableError(
       Reason::kTooManyBytes,
       absl::StrCat("the stream needs ", bytes, " bytes and ", bytes_.taken(),

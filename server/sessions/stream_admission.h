@@ -31,7 +31,11 @@ class StreamAdmission {
   absl::Status Enter();
   void Leave() { streams_.Return(1); }
 
-  // TOO_MANY_BYTES with RetryInfo, or OK until ReturnBytes().
+  // TOO_MANY_TENSORS, or OK.
+  absl::Status CheckTensorCount(std::int64_t tensors) const;
+
+  // TOO_MANY_BYTES, with RetryInfo unless they never fit, or OK until
+  // ReturnBytes().
   absl::Status TakeBytes(std::int64_t bytes);
   void ReturnBytes(std::int64_t bytes) { bytes_.Return(bytes); }
 

@@ -103,6 +103,13 @@ void StreamLedger::Finish(std::string_view stream_id, bool overflow,
                    .bytes = bytes};
 }
 
+void StreamLedger::Retract(std::string_view stream_id) {
+  const auto found = entries_.find(stream_id);
+  if (found == entries_.end()) return;
+  budget_->Return(found->second.bytes);
+  found->second = Entry();
+}
+
 absl::StatusOr<Verdict> StreamLedger::Resolve(
     const std::vector<std::string>& stream_ids) const {
   if (stream_ids.empty()) {

@@ -22,6 +22,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lossscaler/core/decision.h"
+#include "lossscaler/core/solo.h"
 #include "sessions/byte_budget.h"
 
 namespace lossscaler::server {
@@ -45,7 +46,7 @@ struct TensorCoverage {
 class StreamLedger {
  public:
   // Streams remembered of one step.
-  static constexpr int kMaxStreams = 1024;
+  static constexpr int kMaxStreams = kMaxStreamsPerStep;
 
   // `budget` pays for what is remembered, and outlives the ledger.
   explicit StreamLedger(ByteBudget* budget) : budget_(budget) {}
@@ -58,15 +59,19 @@ class StreamLedger {
   // if the step has had kMaxStreams already.
   absl::Status Open(std::string_view stream_id);
 
-  // The stream sent its summary. A stream that never does stays open here and
-  // has no verdict.
+  // The stream has come to its summary. One that never does stays open here
+  // and has no verdict.
   void Finish(std::string_view stream_id, bool overflow,
               std::vector<TensorCoverage> coverage);
+
+  // The stream's summary could not be sent: as if it had never come.
+  void Retract(std::string_view stream_id);
 
   // What the listed streams found: OVERFLOW if any did, else FINITE.
   // NO_GRADIENTS_CHECKED if none is listed; VERDICT_LOST if one is unknown or
   // unfinished, if they do not cover every tensor whole, or if they disagree
-  // about the size of one.
+  // about the size of one. The ids are unique, so that the work is bounded by
+  // what is remembered.
   absl::StatusOr<Verdict> Resolve(
       const std::vector<std::string>& stream_ids) const;
 

@@ -55,22 +55,17 @@ absl::Status CheckRanges(std::size_t index, const StreamTensor& tensor) {
 }
 
 // Checks the tensors, and fills in the names and ranges that were left out.
-absl::Status CompleteTensors(const Limits& limits,
+absl::Status CompleteTensors(const StreamAdmission& admission,
                              std::vector<StreamTensor>* tensors) {
   if (tensors->empty()) {
     return MakeError(Reason::kNoTensors,
                      "the stream lists no tensor; list at least one, it may be "
                      "empty");
   }
-  if (static_cast<std::int64_t>(tensors->size()) >
-      limits.max_tensors_per_stream) {
-    return MakeError(
-        Reason::kTooManyTensors,
-        absl::StrCat("the stream lists ", tensors->size(),
-                     " tensors, the limit is ", limits.max_tensors_per_stream,
-                     "; use several streams"),
-        {{"tensors", absl::StrCat(tensors->size())},
-         {"limit", absl::StrCat(limits.max_tensors_per_stream)}});
+  if (absl::Status status = admission.CheckTensorCount(
+          static_cast<std::int64_t>(tensors->size()));
+      !status.ok()) {
+    return status;
   }
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < tensors->size(); ++i) {
@@ -121,7 +116,7 @@ absl::StatusOr<std::unique_ptr<UnscaleStream>> UnscaleStream::Open(
       !status.ok()) {
     return status;
   }
-  if (absl::Status status = CompleteTensors(admission->limits(), &open.tensors);
+  if (absl::Status status = CompleteTensors(*admission, &open.tensors);
       !status.ok()) {
     return status;
   }
@@ -236,6 +231,10 @@ absl::StatusOr<StreamSummary> UnscaleStream::Finish() {
   // An index without its tensor says nothing.
   summary.verdict.first_bad_index.reset();
   return summary;
+}
+
+void UnscaleStream::Retract() {
+  session_->RetractStream(scale_.step, open_.stream_id);
 }
 
 ElementType UnscaleStream::OutputType(const StreamTensor& tensor) const {

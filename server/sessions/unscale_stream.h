@@ -87,8 +87,13 @@ class UnscaleStream {
                                        std::string_view data,
                                        std::string* output);
 
-  // The client has sent everything. STREAM_INCOMPLETE if it has not.
+  // The client has sent everything: the stream leaves its verdict.
+  // STREAM_INCOMPLETE if it has not.
   absl::StatusOr<StreamSummary> Finish();
+
+  // The summary could not be sent: takes the verdict back, because the client
+  // believes that the stream broke.
+  void Retract();
 
  private:
   UnscaleStream(std::shared_ptr<Session> session, StreamOpen open,

@@ -222,7 +222,8 @@ TEST_F(ServerProcessTest, SecondServerOnAStateIsRefusedBeforeItListens) {
   // The same port too: the store is asked first.
   const auto second = Run({store, "--listen", addresses_[0]});
   EXPECT_THAT(second->Wait(), Optional(3));
-  EXPECT_THAT(second->Err(), HasSubstr(absl::StrCat(first->pid())));
+  EXPECT_THAT(second->Err(),
+              HasSubstr(absl::StrCat("process id ", first->pid())));
 }
 
 TEST_F(ServerProcessTest, KilledServersSocketIsTakenOver) {

@@ -38,7 +38,8 @@ struct Method {
   // Whether its answer waits for a write of the same session.
   bool waits;
   std::function<absl::Status(Stub*, grpc::ClientContext*)> call;
-  // The same with something that no state makes right.
+  // The same with something that no state makes right; null if there is no such
+  // thing.
   std::function<absl::Status(Stub*, grpc::ClientContext*)> bad_call;
   Reason bad_reason;
 };
@@ -136,14 +137,20 @@ class CallEndings : public TestWithParam<Method> {
     before_ = Look();
   }
 
-  // The session as the server shows it; "" if it is gone.
-  std::string Look() {
+  // A session as the server shows it; "" if there is none.
+  std::string Look(const std::string& name = "run") {
     v1::GetSessionRequest request;
-    request.set_session("run");
+    request.set_session(name);
     v1::GetSessionResponse response;
     grpc::ClientContext context;
     if (!stub_->GetSession(&context, request, &response).ok()) return "";
     return response.session().SerializeAsString();
+  }
+
+  // Whether the write that was under way counts although nobody waits for it.
+  bool ChangeStands() {
+    return GetParam().name == "CreateSession" ? !Look("another").empty()
+                                              : Look() != before_;
   }
 
   // Starts the call, and returns when a write of the session is held back
@@ -186,36 +193,45 @@ class CallEndings : public TestWithParam<Method> {
   std::thread voter_;
 };
 
+std::vector<Method> MethodsThat(bool (*is)(const Method&)) {
+  std::vector<Method> methods = Methods();
+  std::erase_if(methods, [is](const Method& method) { return !is(method); });
+  return methods;
+}
+
+std::string NameOf(const ::testing::TestParamInfo<Method>& test) {
+  return test.param.name;
+}
+
 INSTANTIATE_TEST_SUITE_P(Methods, CallEndings, ::testing::ValuesIn(Methods()),
-                         [](const auto& test) { return test.param.name; });
+                         NameOf);
+
+// Methods whose request can be wrong.
+class RefusableCallEndings : public CallEndings {};
+INSTANTIATE_TEST_SUITE_P(Methods, RefusableCallEndings,
+                         ::testing::ValuesIn(MethodsThat([](const Method& m) {
+                           return m.bad_call != nullptr;
+                         })),
+                         NameOf);
+
+// Methods that wait for the store; the others answer at once and are never
+// open.
+class WaitingCallEndings : public CallEndings {};
+INSTANTIATE_TEST_SUITE_P(Methods, WaitingCallEndings,
+                         ::testing::ValuesIn(MethodsThat([](const Method& m) {
+                           return m.waits;
+                         })),
+                         NameOf);
 
 TEST_P(CallEndings, Succeeds) {
   grpc::ClientContext context;
   EXPECT_THAT(GetParam().call(stub_.get(), &context), IsOk());
 }
 
-TEST_P(CallEndings, BadInputIsRefusedAndChangesNothing) {
-  if (GetParam().bad_call == nullptr) return;  // Its request is empty.
+TEST_P(RefusableCallEndings, BadInputIsRefusedAndChangesNothing) {
   grpc::ClientContext context;
   EXPECT_THAT(GetParam().bad_call(stub_.get(), &context),
               IsError(GetParam().bad_reason));
-  EXPECT_EQ(Look(), before_);
-}
-
-TEST_P(CallEndings, CancelledBeforeItStartsChangesNothing) {
-  grpc::ClientContext context;
-  context.TryCancel();
-  EXPECT_THAT(GetParam().call(stub_.get(), &context),
-              HasCode(absl::StatusCode::kCancelled));
-  EXPECT_EQ(Look(), before_);
-}
-
-TEST_P(CallEndings, PastItsDeadlineChangesNothing) {
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() -
-                       std::chrono::seconds(1));
-  EXPECT_THAT(GetParam().call(stub_.get(), &context),
-              HasCode(absl::StatusCode::kDeadlineExceeded));
   EXPECT_EQ(Look(), before_);
 }
 
@@ -227,8 +243,32 @@ TEST_P(CallEndings, DrainingServerAsksToTryAgain) {
   EXPECT_EQ(RetryDelayOf(status), server::Limits().retry_delay);
 }
 
-TEST_P(CallEndings, CancelledWhileOpenFreesTheCallerAndKeepsTheChange) {
-  if (!GetParam().waits) return;  // Answers at once: it is never open.
+TEST(TooManyCalls, AreAskedToWaitUntilOneHasEnded) {
+  server::Limits limits;
+  limits.max_open_calls = 1;
+  InProcessServer server(limits);
+  const std::unique_ptr<Stub> stub = server.NewStub();
+  const auto info = [&stub] {
+    grpc::ClientContext context;
+    v1::GetServerInfoResponse response;
+    return ToAbsl(stub->GetServerInfo(&context, {}, &response));
+  };
+  grpc::ClientContext context;
+  const auto stream = stub->Unscale(&context);
+  ASSERT_TRUE(Await([&server] { return server.gate().open() == 1; }));
+  const absl::Status refused = info();
+  EXPECT_THAT(refused, IsError(Reason::kTooManyCalls));
+  EXPECT_EQ(RetryDelayOf(refused), limits.retry_delay);
+  grpc::ClientContext second;
+  EXPECT_THAT(ToAbsl(stub->Unscale(&second)->Finish()),
+              IsError(Reason::kTooManyCalls));
+  context.TryCancel();
+  stream->Finish();
+  ASSERT_TRUE(server.gate().WaitUntilEmpty(absl::Seconds(10)));
+  EXPECT_THAT(info(), IsOk());
+}
+
+TEST_P(WaitingCallEndings, CancelledWhileOpenFreesTheCallerAndKeepsTheChange) {
   grpc::ClientContext context;
   absl::Status result;
   std::thread call = StartHeld(&context, &result);
@@ -237,14 +277,10 @@ TEST_P(CallEndings, CancelledWhileOpenFreesTheCallerAndKeepsTheChange) {
   EXPECT_THAT(result, HasCode(absl::StatusCode::kCancelled));
   ReleaseWrites();
   EXPECT_TRUE(server_.gate().WaitUntilEmpty(absl::Seconds(10)));
-  // The write was under way: it counts although nobody waits for it.
-  if (GetParam().name != "CreateSession") {
-    EXPECT_NE(Look(), before_);
-  }
+  EXPECT_TRUE(ChangeStands());
 }
 
-TEST_P(CallEndings, DeadlineWhileOpenFreesTheCallerAndKeepsTheChange) {
-  if (!GetParam().waits) return;
+TEST_P(WaitingCallEndings, DeadlineWhileOpenFreesTheCallerAndKeepsTheChange) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() +
                        std::chrono::seconds(1));
@@ -254,10 +290,10 @@ TEST_P(CallEndings, DeadlineWhileOpenFreesTheCallerAndKeepsTheChange) {
   EXPECT_THAT(result, HasCode(absl::StatusCode::kDeadlineExceeded));
   ReleaseWrites();
   EXPECT_TRUE(server_.gate().WaitUntilEmpty(absl::Seconds(10)));
+  EXPECT_TRUE(ChangeStands());
 }
 
-TEST_P(CallEndings, ServerShutdownWhileOpenIsUnavailableOrCancelled) {
-  if (!GetParam().waits) return;
+TEST_P(WaitingCallEndings, ServerShutdownWhileOpenIsUnavailableOrCancelled) {
   grpc::ClientContext context;
   absl::Status result;
   std::thread call = StartHeld(&context, &result);

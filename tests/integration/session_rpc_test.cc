@@ -351,7 +351,16 @@ TEST_F(SessionRpc, VotesThatContradictThemselvesAreRefused) {
   request.add_stream_ids("s");
   EXPECT_THAT(Call(&Stub::Update, request, &updated_),
               IsErrorSaying(Reason::kInvalidField, "stream_ids"));
+  request.clear_verdict();
+  request.add_stream_ids("s");
+  EXPECT_THAT(Call(&Stub::Update, request, &updated_),
+              IsErrorSaying(Reason::kInvalidField, "twice"));
   request.clear_stream_ids();
+  request.set_verdict(v1::VERDICT_ABSTAIN);
+  request.mutable_base()->set_session_uid(std::string(1 << 20, 'u'));
+  EXPECT_THAT(Call(&Stub::Update, request, &updated_),
+              IsErrorSaying(Reason::kInvalidField, "base.session_uid"));
+  request.clear_base();
   request.set_scale_used(kNaN);
   EXPECT_THAT(Call(&Stub::Update, request, &updated_),
               IsErrorSaying(Reason::kInvalidField, "scale_used"));

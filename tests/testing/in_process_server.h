@@ -52,7 +52,8 @@ inline bool Await(const std::function<bool()>& condition) {
 class InProcessServer {
  public:
   explicit InProcessServer(const server::Limits& limits = {})
-      : registry_(&store_, limits),
+      : gate_(limits),
+        registry_(&store_, limits),
         service_(server::MakeLossScalerService({.registry = &registry_,
                                                 .store = &store_,
                                                 .gate = &gate_,

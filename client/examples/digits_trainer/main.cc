@@ -66,7 +66,7 @@ absl::StatusOr<RunResult> TrainInFloat16(
   absl::StatusOr<RunResult> result =
       Train(samples, flags.training, &*session, on_epoch);
   if (!result.ok() || flags.keep) return result;
-  const absl::Status deleted = client.DeleteSession(name);
+  const absl::Status deleted = session->Delete();
   if (!deleted.ok()) return deleted;
   return result;
 }

@@ -15,9 +15,6 @@
 
 namespace lossscaler {
 
-Client::Client(const ClientOptions& options)
-    : connection_(MakeConnection(options)) {}
-
 Client::Client(std::shared_ptr<Connection> connection)
     : connection_(std::move(connection)) {}
 

@@ -134,9 +134,11 @@ class Connection {
       const std::string& prefix, int page_size,
       const std::string& page_token) = 0;
   virtual absl::Status DeleteSession(const SessionRef& session) = 0;
+  // A restore is repeated, and not done again, under the same request_id;
+  // empty: one of its own.
   virtual absl::StatusOr<RestoreAnswer> RestoreSession(
       const SessionRef& session, const LossScaler& state,
-      std::optional<std::int64_t> if_epoch) = 0;
+      std::optional<std::int64_t> if_epoch, const std::string& request_id) = 0;
   virtual absl::StatusOr<ScaleLossAnswer> ScaleLoss(
       const ScaleLossCall& call) = 0;
   virtual absl::StatusOr<UnscaleAnswer> Unscale(const UnscaleCall& call) = 0;

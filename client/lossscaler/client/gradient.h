@@ -8,6 +8,13 @@
 // first), whatever the strides; unscaling is elementwise, so the order only
 // shows in indices (first_bad_index).
 //
+// Memory that a call stores to must be its own: no other tensor of the call,
+// input or output, may share an element with it, and a result overlaps its own
+// input only if it is the input (in place). Each call checks that and refuses
+// with INVALID_TENSOR. Rows, columns and blocks of one matrix side by side are
+// fine, vectors interleaved in one stride as well; what interleaves inside a
+// column, or crosses with different strides, is refused without looking closer.
+//
 // Thread safety: as an int.
 
 #ifndef LOSSSCALER_CLIENT_GRADIENT_H_

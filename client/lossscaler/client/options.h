@@ -28,7 +28,7 @@ class Clock {
   virtual void Sleep(absl::Duration duration) = 0;
 };
 
-// What a client that waits for its server reports every few seconds.
+// What a client reports that waits between two attempts of a call.
 struct WaitReport {
   // The method that waits, "Update" for example.
   std::string_view method;
@@ -47,7 +47,9 @@ struct ClientOptions {
   // For each attempt of a call that does not stream.
   absl::Duration unary_deadline = absl::Seconds(10);
   // An Unscale stream on which nothing moves for this long is broken and
-  // resumed.
+  // resumed; after a failure, no longer than what is left of
+  // unavailable_budget. An attempt of a call takes at most 24 hours, whatever
+  // stands here.
   absl::Duration stream_stall_timeout = absl::Seconds(30);
 
   // How long a call is retried while the server is away or asks to wait;
@@ -60,8 +62,9 @@ struct ClientOptions {
   absl::Duration initial_backoff = absl::Milliseconds(50);
   absl::Duration max_backoff = absl::Seconds(2);
   double backoff_multiplier = 2.0;
-  // Called on the calling thread while a call waits, at most once in
-  // wait_report_interval.
+  // Called on the calling thread while a call waits between two attempts, at
+  // most once in wait_report_interval. An attempt that hangs reports nothing
+  // until its deadline.
   std::function<void(const WaitReport&)> on_wait;
   absl::Duration wait_report_interval = absl::Seconds(5);
 

@@ -3,6 +3,7 @@
 
 #include "lossscaler/client/session.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -25,16 +26,18 @@ const LossScaler& Session::config() const { return state_->config; }
 
 Current Session::current() const { return state_->current(); }
 
+std::int64_t Session::base() const { return state_->base(); }
+
+void Session::set_base(std::int64_t base) { state_->set_base(base); }
+
 Step Session::BeginStep() {
+  // A step that cannot be settled now begins at the old number; its calls try
+  // again, and have somebody to tell.
+  state_->Settle().IgnoreError();
   return Step(std::make_unique<Step::State>(state_));
 }
 
-absl::StatusOr<SessionInfo> Session::Refresh() {
-  absl::StatusOr<SessionInfo> info =
-      state_->connection->GetSession(state_->ref);
-  if (info.ok()) state_->Learn(info->current);
-  return info;
-}
+absl::StatusOr<SessionInfo> Session::Refresh() { return state_->Refresh(); }
 
 absl::StatusOr<std::string> Session::CheckpointJson() {
   const absl::StatusOr<SessionInfo> info = Refresh();
@@ -43,11 +46,11 @@ absl::StatusOr<std::string> Session::CheckpointJson() {
 }
 
 absl::StatusOr<Decision> Session::Restore(const LossScaler& state) {
-  absl::StatusOr<RestoreAnswer> answer = state_->connection->RestoreSession(
-      state_->ref, state, state_->current().epoch);
-  if (!answer.ok()) return answer.status();
-  state_->Learn(answer->session.current);
-  return std::move(answer->decision);
+  return state_->Restore(state);
+}
+
+absl::Status Session::Delete() {
+  return state_->connection->DeleteSession(state_->ref);
 }
 
 }  // namespace lossscaler

@@ -7,16 +7,39 @@
 //   auto session = client.OpenSession("team/project/run", *scaler);
 //   while (training) {
 //     lossscaler::Step step = session->BeginStep();
-//     auto scaled_loss = step.ScaleLoss(loss);           // loss * scale
+//     // loss * scale.
+//     auto scaled_loss = step.ScaleLoss(loss);
 //     ... backward ...
-//     auto found = step.Unscale({tensors});              // grads / scale,
-//     checked auto decision = step.Update();                     // apply or
-//     skip if (!decision.ok()) ...                            // neither: see
-//     below if (decision->apply()) optimizer.Step();
+//     // Gradients / scale, and every element tested.
+//     auto found = step.Unscale(tensors);
+//     // Apply or skip. An error is neither: see below.
+//     auto decision = step.Update();
+//     if (!decision.ok()) return decision.status();
+//     if (decision->apply()) optimizer.Step();
 //   }
 //
 // No call ever decides alone: an error of Update() is neither apply nor skip.
-// Keep the gradients and call Update() again, or end the run.
+// Keep the gradients and call Update() again, or end the run. After
+// VOTE_CONFLICT, STEP_FORGOTTEN, STEP_AHEAD or SCALE_MISMATCH these gradients
+// have no step any more: drop them and begin another step; the session has
+// learnt by then where it stands.
+//
+// Base: every vote names the last decision that the trainer's parameters
+// contain, and the server refuses it with RESYNC if it decided otherwise
+// meanwhile. A session's handle starts at the base the server names when it is
+// opened, moves with each APPLY that Update() returns and each Restore(), and
+// is shared by its copies. A trainer that loads a checkpoint says what was
+// saved with it:
+//
+//   Save: the parameters, session->base() and session->CheckpointJson().
+//   Load: the parameters, session->set_base(saved_base).
+//
+// If the session is where the checkpoint is, training goes on. Otherwise the
+// first vote is refused with RESYNC, and Restore() takes the session back to
+// the checkpoint. A decision whose answer never came does not move the base: a
+// trainer that went on without it hears RESYNC, not a wrong model. (Keep the
+// Step and call Update() again instead: it returns that decision.) Nor does
+// another's Restore().
 
 #ifndef LOSSSCALER_CLIENT_SESSION_H_
 #define LOSSSCALER_CLIENT_SESSION_H_
@@ -69,7 +92,7 @@ class Session;
 // One step: fixes step number and scale for everything in an accumulation
 // window. Move-only. Destroyed without a vote (an early continue, an
 // exception) it votes SKIP, once and without waiting long, so that nobody
-// waits for it.
+// waits for it; without an answer the next BeginStep() repeats that vote.
 //
 // Thread safety: one thread at a time.
 class Step {
@@ -80,12 +103,14 @@ class Step {
 
   std::int64_t number() const;
   double scale() const;
+  // What the trainer's parameters contained when the step was begun.
   std::int64_t base() const;
 
   // The trainer's own counter, recorded in the journal with the vote.
   void set_iteration(std::int64_t iteration);
 
   // loss * scale by the server. May be called any number of times.
+  // SCALE_MISMATCH if the server does not use scale() any more.
   absl::StatusOr<float> ScaleLoss(float loss);
   absl::StatusOr<ScaledLosses> ScaleLoss(
       std::span<const float> losses,
@@ -95,25 +120,30 @@ class Step {
   // stream breaks; no element is ever divided twice. May be called any number
   // of times: Update() votes on everything that was found.
   //
-  // INVALID_TENSOR, before anything is sent, for a tensor that has no memory,
-  // is named twice, or stores into a type that it cannot. After any other
-  // error some of the gradients are unscaled and some are not: drop them.
+  // NO_TENSORS, TOO_MANY_TENSORS and INVALID_TENSOR (a tensor that has no
+  // memory, shares some, is named twice, or stores into a type that it cannot)
+  // come before any gradient is touched: call again. After any other error some
+  // of the gradients are unscaled and some are not: drop them.
   absl::StatusOr<UnscaleResult> Unscale(std::span<const GradientTensor> tensors,
                                         const UnscaleOptions& options = {});
 
-  // The same on this machine, without the network and with the same bits.
+  // The same on this machine, without the network. Gradients, counts, indices
+  // and absolute_maximum have the same bits; sum_of_squares is within the
+  // tolerance of core/unscale.h.
   absl::StatusOr<UnscaleResult> UnscaleLocally(
       std::span<const GradientTensor> tensors,
       const UnscaleOptions& options = {});
 
   // Takes the verdict of gradients that the caller has unscaled and checked
-  // itself (with step.scale()).
-  void AddVerdict(const UnscaleVerdict& verdict);
+  // itself (with step.scale()). With skip_statistics its sum and maximum are
+  // not known, rather than 0.
+  void AddVerdict(const UnscaleVerdict& verdict,
+                  const UnscaleOptions& options = {});
 
   // Votes OVERFLOW if anything found was not finite, else FINITE, and returns
   // the decision. After an error it may be called again: the vote stays the
-  // same. NO_GRADIENTS_CHECKED if nothing was unscaled; VERDICT_LOST if an
-  // Unscale of this step failed.
+  // same. NO_GRADIENTS_CHECKED if nothing was unscaled; VERDICT_LOST if
+  // the step's gradients are lost. VOTE_CONFLICT and others: see the top.
   absl::StatusOr<Decision> Update();
 
   // Votes SKIP: the step is dropped without penalty. VOTE_CONFLICT if the step
@@ -142,8 +172,16 @@ class Session {
   // Where the session stood when this handle last heard of it.
   Current current() const;
 
-  // A step at the session's current number and scale. No network.
+  // A step at the session's current number and scale. No network, unless the
+  // answer to an earlier vote was lost, or the session is not where it was
+  // thought to be: then that is settled first, within unavailable_budget. If it
+  // cannot be, the calls of the step say why.
   Step BeginStep();
+
+  // The decision that the trainer's parameters contain: what to save with a
+  // checkpoint, and to state after loading one. See the top.
+  std::int64_t base() const;
+  void set_base(std::int64_t base);
 
   // Asks the server where the session stands.
   absl::StatusOr<SessionInfo> Refresh();
@@ -153,8 +191,14 @@ class Session {
   absl::StatusOr<std::string> CheckpointJson();
 
   // Sets the scaler to a saved state. The open step ends as ABORTED(RESTORED).
-  // EPOCH_MISMATCH if another caller restored since this handle last heard.
+  // After an error without an answer (UNAVAILABLE_BUDGET_SPENT) it may be
+  // called again with an equal state: it is done once. EPOCH_MISMATCH if
+  // another caller restored since this handle last heard; the handle has then
+  // learnt of it, and a second call restores over that.
   absl::StatusOr<Decision> Restore(const LossScaler& state);
+
+  // Deletes this session, and no other that has its name by now.
+  absl::Status Delete();
 
  private:
   friend class Client;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,12 +19,20 @@
 #include "lossscaler/client/internal/unscale_plan.h"
 #include "lossscaler/client/session.h"
 #include "lossscaler/core/error.h"
+#include "lossscaler/core/number_text.h"
 
 namespace lossscaler {
 namespace {
 
 // How long a destructor may hold its thread up.
 constexpr absl::Duration kAbandonTimeout = absl::Seconds(2);
+
+// Errors of a call that has touched no gradient.
+bool IsBeforeTheFirst(const absl::Status& error) {
+  const std::optional<Reason> reason = ReasonOf(error);
+  return reason == Reason::kInvalidTensor || reason == Reason::kNoTensors ||
+         reason == Reason::kTooManyTensors;
+}
 
 std::string NameOf(Verdict verdict) {
   return std::string(VerdictName(verdict));
@@ -45,6 +54,19 @@ UnscaleResult Step::State::Found(std::vector<UnscaleVerdict> verdicts,
   checked = true;
   has_statistics = has_statistics && statistics;
   return result;
+}
+
+absl::Status Step::State::OtherScale(std::string_view what, double scale) {
+  lost = true;
+  return MakeError(
+      Reason::kScaleMismatch,
+      absl::StrCat("step ", begun.step, " was begun with scale ",
+                   NumberText(begun.scale), ", but the server used ",
+                   NumberText(scale), " for its ", std::string(what),
+                   "; drop the gradients and begin another step"),
+      {{"step", absl::StrCat(begun.step)},
+       {"scale_used", NumberText(begun.scale)},
+       {"scale", NumberText(scale)}});
 }
 
 Vote Step::State::MakeVote(Verdict verdict) const {
@@ -73,28 +95,41 @@ absl::StatusOr<Decision> Step::State::Cast(Verdict verdict) {
          {"asked", NameOf(verdict)}});
   }
   if (decision) return *decision;
-  if (!vote) vote = MakeVote(verdict);
-  return Send(std::nullopt);
+  if (!vote) {
+    const absl::Status ready = Ready();
+    if (!ready.ok()) return ready;
+    vote = MakeVote(verdict);
+  }
+  absl::StatusOr<Decision> decided =
+      session->SendVote(begun.step, *vote, std::nullopt);
+  if (!decided.ok()) return decided;
+  session->Told(*decided);
+  decision = *decided;
+  return decided;
 }
 
-absl::StatusOr<Decision> Step::State::Send(
-    std::optional<absl::Duration> single_attempt) {
-  absl::StatusOr<UpdateAnswer> answer =
-      session->connection->Update({.session = session->ref,
-                                   .step = begun.step,
-                                   .vote = *vote,
-                                   .single_attempt = single_attempt});
-  if (!answer.ok()) return answer.status();
-  session->Learn(answer->current);
-  decision = std::move(answer->decision);
-  return *decision;
+absl::Status Step::State::Ready() {
+  if (vote || !session->HasUnanswered(begun.step)) return absl::OkStatus();
+  absl::Status status = session->Settle();
+  if (!status.ok()) return status;
+  if (session->current().step <= begun.step) return absl::OkStatus();
+  return MakeError(
+      Reason::kVoteConflict,
+      absl::StrCat("step ", begun.step,
+                   " was decided by the vote of an earlier Step, whose answer "
+                   "was lost; drop the gradients and begin another step"),
+      {{"step", absl::StrCat(begun.step)}});
 }
 
 void Step::State::Abandon() {
-  if (vote) return;
+  // A number that is decided, or voted on already, waits for nobody.
+  if (vote || session->HasUnanswered(begun.step) ||
+      session->current().step > begun.step) {
+    return;
+  }
   vote = MakeVote(Verdict::kSkip);
-  // Nobody is left to tell: the next step learns where the session stands.
-  static_cast<void>(Send(kAbandonTimeout));
+  // Nobody is left to tell; BeginStep() settles a vote without an answer.
+  session->SendVote(begun.step, *vote, kAbandonTimeout).status().IgnoreError();
 }
 
 Step::Step(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -130,12 +165,21 @@ absl::StatusOr<float> Step::ScaleLoss(float loss) {
 
 absl::StatusOr<ScaledLosses> Step::ScaleLoss(std::span<const float> losses,
                                              ElementType loss_type) {
+  absl::Status ready = state_->Ready();
+  if (!ready.ok()) return ready;
   absl::StatusOr<ScaleLossAnswer> answer =
       state_->session->connection->ScaleLoss({.session = state_->session->ref,
                                               .step = state_->begun.step,
                                               .losses = losses,
                                               .loss_type = loss_type});
-  if (!answer.ok()) return answer.status();
+  if (!answer.ok()) {
+    state_->session->Learn(answer.status());
+    return answer.status();
+  }
+  if (answer->scale != state_->begun.scale) {
+    // Gradients of these losses would be divided by another scale.
+    return state_->OtherScale("losses", answer->scale);
+  }
   if (answer->scaled_losses.size() != losses.size()) {
     return MakeError(
         Reason::kMalformedAnswer,
@@ -149,25 +193,20 @@ absl::StatusOr<ScaledLosses> Step::ScaleLoss(std::span<const float> losses,
 
 absl::StatusOr<UnscaleResult> Step::Unscale(
     std::span<const GradientTensor> tensors, const UnscaleOptions& options) {
+  absl::Status ready = state_->Ready();
+  if (!ready.ok()) return ready;
   absl::StatusOr<UnscaleAnswer> answer = state_->session->connection->Unscale(
       {.session = state_->session->ref,
        .step = state_->begun.step,
        .tensors = tensors,
        .skip_statistics = options.skip_statistics});
   if (!answer.ok()) {
-    state_->lost = true;
+    if (!IsBeforeTheFirst(answer.status())) state_->lost = true;
+    state_->session->Learn(answer.status());
     return answer.status();
   }
   if (answer->scale != state_->begun.scale) {
-    state_->lost = true;
-    return MakeError(Reason::kScaleMismatch,
-                     absl::StrCat("the gradients of step ", state_->begun.step,
-                                  " were made with scale ", state_->begun.scale,
-                                  " and divided by ", answer->scale,
-                                  "; drop them and begin another step"),
-                     {{"step", absl::StrCat(state_->begun.step)},
-                      {"scale_used", absl::StrCat(state_->begun.scale)},
-                      {"scale", absl::StrCat(answer->scale)}});
+    return state_->OtherScale("gradients", answer->scale);
   }
   return state_->Found(std::move(answer->tensors), answer->scale,
                        !options.skip_statistics);
@@ -177,10 +216,7 @@ absl::StatusOr<UnscaleResult> Step::UnscaleLocally(
     std::span<const GradientTensor> tensors, const UnscaleOptions& options) {
   const absl::StatusOr<internal::UnscalePlan> plan =
       internal::PlanUnscale(tensors);
-  if (!plan.ok()) {
-    state_->lost = true;
-    return plan.status();
-  }
+  if (!plan.ok()) return plan.status();
   return state_->Found(
       internal::UnscaleInMemory(
           *plan, {.scale = state_->begun.scale,
@@ -189,8 +225,9 @@ absl::StatusOr<UnscaleResult> Step::UnscaleLocally(
       state_->begun.scale, !options.skip_statistics);
 }
 
-void Step::AddVerdict(const UnscaleVerdict& verdict) {
-  state_->Found({verdict}, state_->begun.scale, /*statistics=*/true);
+void Step::AddVerdict(const UnscaleVerdict& verdict,
+                      const UnscaleOptions& options) {
+  state_->Found({verdict}, state_->begun.scale, !options.skip_statistics);
 }
 
 absl::StatusOr<Decision> Step::Update() {
@@ -199,7 +236,7 @@ absl::StatusOr<Decision> Step::Update() {
   if (!state.vote && state.lost) {
     return MakeError(
         Reason::kVerdictLost,
-        absl::StrCat("an Unscale of step ", state.begun.step,
+        absl::StrCat("a ScaleLoss or Unscale of step ", state.begun.step,
                      " failed, so nobody knows what its gradients hold; drop "
                      "them and call Skip()"),
         step);

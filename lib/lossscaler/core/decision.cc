@@ -6,8 +6,8 @@
 namespace lossscaler {
 namespace {
 
-// A vote in a stored decision (v1.Vote) does not keep which session its base
-// belongs to; it was checked when the vote was taken.
+// A vote in a decision does not keep which session its base belongs to; it was
+// checked when the vote was taken.
 bool SameBase(const Vote& a, const Vote& b) {
   return a.base == b.base &&
          (a.base_session_uid.empty() || b.base_session_uid.empty() ||

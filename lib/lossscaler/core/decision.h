@@ -43,7 +43,7 @@ struct Vote {
   Verdict verdict = Verdict::kUnset;
   std::vector<std::string> stream_ids;
   std::optional<double> scale_used;
-  // Which session's step `base` is; empty: not said.
+  // Which session's step `base` is; empty: not said. Not kept in a decision.
   std::string base_session_uid;
   std::optional<std::int64_t> base;
   std::optional<std::int64_t> iteration;

@@ -79,6 +79,7 @@ constexpr ReasonRow kReasonTable[] = {
     {Reason::kTooManyTensors, "TOO_MANY_TENSORS",
      StatusCode::kResourceExhausted},
     {Reason::kTooManyLosses, "TOO_MANY_LOSSES", StatusCode::kResourceExhausted},
+    {Reason::kTooManyCalls, "TOO_MANY_CALLS", StatusCode::kResourceExhausted},
     {Reason::kStoreUnavailable, "STORE_UNAVAILABLE", StatusCode::kUnavailable},
     {Reason::kDraining, "DRAINING", StatusCode::kUnavailable},
     {Reason::kUnavailableBudgetSpent, "UNAVAILABLE_BUDGET_SPENT",

@@ -67,6 +67,7 @@ enum class Reason {
   kTooManyBytes,
   kTooManyTensors,
   kTooManyLosses,
+  kTooManyCalls,
   // The server: UNAVAILABLE.
   kStoreUnavailable,
   kDraining,

@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lossscaler/core/error.h"
+#include "lossscaler/core/number_text.h"
 #include "lossscaler/core/scaler_members.h"
 
 namespace lossscaler {
@@ -50,16 +51,16 @@ absl::Status OutOfRange(std::string_view field, std::string_view value,
 // would not understand why "1.00000001 is not greater than 1".
 absl::Status OutOfRange(std::string_view field, double given, double rounded,
                         std::string_view allowed) {
-  std::string value = ShortestText(given);
+  std::string value = NumberText(given);
   if (given != rounded && !std::isnan(given)) {
-    absl::StrAppend(&value, " (", ShortestText(rounded), " as a float32)");
+    absl::StrAppend(&value, " (", NumberText(rounded), " as a float32)");
   }
   return OutOfRange(field, value, allowed);
 }
 
 std::string ScaleRange() {
   return absl::StrCat("a normal float32 greater than zero, from ",
-                      ShortestText(kMinScale), " to ", ShortestText(kMaxScale));
+                      NumberText(kMinScale), " to ", NumberText(kMaxScale));
 }
 
 absl::Status RoundAndCheckScale(std::string_view field,
@@ -100,8 +101,8 @@ absl::Status RoundAndCheckBounds(DynamicOptions* options) {
   const double min_scale = options->min_scale.value_or(kMinScale);
   if (options->max_scale.has_value() && *options->max_scale < min_scale) {
     return OutOfRange(
-        "max_scale", ShortestText(*options->max_scale),
-        absl::StrCat("at least min_scale, which is ", ShortestText(min_scale)));
+        "max_scale", NumberText(*options->max_scale),
+        absl::StrCat("at least min_scale, which is ", NumberText(min_scale)));
   }
   return absl::OkStatus();
 }
@@ -155,9 +156,9 @@ absl::Status RoundAndCheckStateScale(std::string_view field,
   const double max_scale = options.max_scale.value_or(kMaxScale);
   if (*scale < min_scale || *scale > max_scale) {
     return OutOfRange(
-        field, ShortestText(*scale),
+        field, NumberText(*scale),
         absl::StrCat("within min_scale and max_scale, from ",
-                     ShortestText(min_scale), " to ", ShortestText(max_scale)));
+                     NumberText(min_scale), " to ", NumberText(max_scale)));
   }
   return absl::OkStatus();
 }
@@ -420,7 +421,7 @@ std::string LossScaler::DebugString() const {
                     ": ");
     separator = ", ";
     if (const auto* number = std::get_if<double>(&member.value)) {
-      absl::StrAppend(&text, ShortestText(*number));
+      absl::StrAppend(&text, NumberText(*number));
     } else if (const auto* count = std::get_if<std::int64_t>(&member.value)) {
       absl::StrAppend(&text, *count);
     } else {

@@ -6,10 +6,11 @@
 // A LossScaler is a value: None, Static{scale} or Dynamic{...}. It is
 // copyable, comparable, printable, and serialisable (loss_scaler_json.h).
 //
-//   ASSIGN_OR_RETURN(LossScaler scaler, LossScaler::Dynamic(65536, 2, 2000));
-//   float scaled = scaler.ScaleLoss(loss);        // loss * scale
-//   float grad = scaler.Unscale(scaled_grad);     // grad / scale
-//   if (scaler.Update(overflow).apply) optimizer.Step();
+//   auto scaler = LossScaler::Dynamic(65536, 2, 2000);
+//   if (!scaler.ok()) return scaler.status();
+//   float scaled = scaler->ScaleLoss(loss);        // loss * scale
+//   float grad = scaler->Unscale(scaled_grad);     // grad / scale
+//   if (scaler->Update(overflow).apply) optimizer.Step();
 //
 // The base rule (Micikevicius et al., "Mixed Precision Training", 2018,
 // section 3.2): an overflow multiplies the scale by the backoff factor and

@@ -84,4 +84,9 @@ absl::Status ValidateId(std::string_view field, std::string_view id) {
        {"bytes", absl::StrCat(id.size())}});
 }
 
+absl::Status ValidateRequestId(std::string_view request_id) {
+  if (request_id.empty()) return absl::OkStatus();
+  return ValidateId("request_id", request_id);
+}
+
 }  // namespace lossscaler

@@ -28,6 +28,9 @@ absl::Status ValidateSessionName(std::string_view name);
 // `field` names the offending field in the INVALID_FIELD error.
 absl::Status ValidateId(std::string_view field, std::string_view id);
 
+// A request_id, which may be left out.
+absl::Status ValidateRequestId(std::string_view request_id);
+
 }  // namespace lossscaler
 
 #endif  // LOSSSCALER_CORE_NAMES_H_

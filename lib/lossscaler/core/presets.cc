@@ -90,11 +90,12 @@ constexpr Preset kPresets[] = {
       .unscale_arithmetic = UnscaleArithmetic::kMultiplyByReciprocal,
       .floor_action = FloorAction::kMark}},
     // The class, not the command line, whose interval depends on the number of
-    // workers. Raises an exception below its minimum: here, `floored`.
+    // workers. Raises an exception at 1e-4, not only below: the minimum
+    // here is the next double, so that the same update is `floored`.
     {"fairseq",
      {.initial_scale = kTwoTo15,
       .growth_interval = 2000,
-      .min_scale = 1e-4,
+      .min_scale = 1.0000000000000002e-4,
       .precision = StatePrecision::kFloat64,
       .unscale_arithmetic = UnscaleArithmetic::kMultiplyByReciprocal,
       .floor_action = FloorAction::kMark}},

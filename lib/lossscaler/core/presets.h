@@ -4,8 +4,10 @@
 // Presets: the DynamicOptions with which a Dynamic scaler takes the decisions
 // and has the scales of another system, bit for bit.
 //
-//   ASSIGN_OR_RETURN(DynamicOptions options, PresetOptions("megatron"));
-//   options.initial_scale = 65536;  // Every value can be changed afterwards.
+//   auto options = PresetOptions("megatron");
+//   if (!options.ok()) return options.status();
+//   options->initial_scale = 65536;  // Every value can be changed afterwards.
+//   auto scaler = LossScaler::Dynamic(*options);
 //
 // Values are the other system's own defaults; where its caller must give one,
 // the choice is noted in presets.cc. unscale_arithmetic follows the system
@@ -15,7 +17,8 @@
 // ours stops at kMinScale or kMaxScale; where it raises an exception
 // (deepspeed_zero and fairseq at their minimum, mindspore_manager after 1,000
 // overflows in a row), the update is reported as `floored` or `stalled`
-// instead. A static scale, or a change of the growth interval in mid-run, are
+// instead; fairseq goes back to the scale before as it raises, ours is at the
+// minimum. A static scale, or a change of the growth interval in mid-run, are
 // not presets either.
 //
 // These systems cannot be expressed by the knobs and have no preset:

@@ -86,11 +86,4 @@ std::vector<ScalerMember> MembersOf(const LossScaler& scaler) {
   return {};
 }
 
-std::string ShortestText(double value) {
-  char text[kMaxNumberBytes];
-  const std::to_chars_result written =
-      std::to_chars(text, text + sizeof(text), value);
-  return std::string(text, written.ptr);
-}
-
 }  // namespace lossscaler

@@ -59,9 +59,6 @@ struct ScalerMember {
 // their defaults and the counters that belong to them. Empty for None.
 std::vector<ScalerMember> MembersOf(const LossScaler& scaler);
 
-// The shortest decimal that reads back as `value`: "1024", "1e-05".
-std::string ShortestText(double value);
-
 }  // namespace lossscaler
 
 #endif  // LOSSSCALER_CORE_SCALER_MEMBERS_H_

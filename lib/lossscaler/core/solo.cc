@@ -4,9 +4,9 @@
 #include "lossscaler/core/solo.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,19 +14,13 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lossscaler/core/error.h"
+#include "lossscaler/core/names.h"
+#include "lossscaler/core/number_text.h"
 
 namespace lossscaler {
 namespace {
 
 std::string Text(std::string_view text) { return std::string(text); }
-
-// The shortest text that reads back as the same number; StrCat would round it
-// to six digits.
-std::string Number(double value) {
-  char text[32];
-  const auto [end, error] = std::to_chars(text, text + sizeof(text), value);
-  return std::string(text, end);
-}
 
 // How a scale came to be what it is, for people.
 std::string ExplainScale(const ScalerUpdate& update) {
@@ -36,10 +30,10 @@ std::string ExplainScale(const ScalerUpdate& update) {
                         update.hysteresis_after, ", ");
   }
   if (update.scale_after == update.scale_before) {
-    absl::StrAppend(&text, "scale stays ", Number(update.scale_after));
+    absl::StrAppend(&text, "scale stays ", NumberText(update.scale_after));
   } else {
-    absl::StrAppend(&text, "scale ", Number(update.scale_before), " -> ",
-                    Number(update.scale_after));
+    absl::StrAppend(&text, "scale ", NumberText(update.scale_before), " -> ",
+                    NumberText(update.scale_after));
   }
   if (update.saturated) absl::StrAppend(&text, " (saturated)");
   if (update.floored) absl::StrAppend(&text, " (at the floor)");
@@ -80,11 +74,11 @@ absl::Status CheckScale(const SessionState& state, const Vote& vote) {
   if (!vote.scale_used || *vote.scale_used == scale) return absl::OkStatus();
   return MakeError(Reason::kScaleMismatch,
                    absl::StrCat("the vote's gradients were made with scale ",
-                                Number(*vote.scale_used), " but step ",
-                                state.step, " has scale ", Number(scale),
+                                NumberText(*vote.scale_used), " but step ",
+                                state.step, " has scale ", NumberText(scale),
                                 "; drop them and compute the step again"),
-                   {{"scale_used", Number(*vote.scale_used)},
-                    {"scale", Number(scale)},
+                   {{"scale_used", NumberText(*vote.scale_used)},
+                    {"scale", NumberText(scale)},
                     {"step", absl::StrCat(state.step)}});
 }
 
@@ -113,6 +107,33 @@ absl::Status CheckBase(const SessionState& state, const Vote& vote) {
        {"session_uid", state.uid},
        {"session_uid_of_vote", Quoted(vote.base_session_uid)},
        {"step", absl::StrCat(state.step)}});
+}
+
+absl::Status BadStreamIds(const Vote& vote, std::string_view expected) {
+  const std::string value = absl::StrCat("a list of ", vote.stream_ids.size());
+  return MakeError(Reason::kInvalidField,
+                   absl::StrCat("stream_ids is ", value, "; ", Text(expected)),
+                   {{"field", "stream_ids"}, {"value", value}});
+}
+
+absl::Status CheckStreamIds(const Vote& vote) {
+  if (vote.verdict != Verdict::kUnset && !vote.stream_ids.empty()) {
+    return BadStreamIds(vote,
+                        "streams are listed only in a vote without a verdict");
+  }
+  if (vote.stream_ids.size() > kMaxStreamsPerStep) {
+    return BadStreamIds(vote, absl::StrCat("a step has at most ",
+                                           kMaxStreamsPerStep, " streams"));
+  }
+  std::set<std::string_view> seen;
+  for (const std::string& id : vote.stream_ids) {
+    if (seen.insert(id).second) continue;
+    return MakeError(Reason::kInvalidField,
+                     absl::StrCat("stream_ids lists ", Quoted(id),
+                                  " twice; list every stream once"),
+                     {{"field", "stream_ids"}, {"value", Quoted(id)}});
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -165,6 +186,19 @@ absl::Status CheckStep(const SessionState& state, std::int64_t step) {
   return absl::OkStatus();
 }
 
+absl::Status CheckVote(std::optional<std::int64_t> step, const Vote& vote) {
+  if (absl::Status status = ValidateRequestId(vote.request_id); !status.ok()) {
+    return status;
+  }
+  if (!step && vote.request_id.empty()) {
+    return MakeError(
+        Reason::kRequestIdRequired,
+        "the vote names neither a step nor a request_id, so that a repeated "
+        "call could decide two steps; set one of them");
+  }
+  return CheckStreamIds(vote);
+}
+
 absl::StatusOr<Decided> Decide(const SessionState& state, const Vote& vote,
                                absl::Time now) {
   if (absl::Status status = CheckScale(state, vote); !status.ok()) {
@@ -177,19 +211,21 @@ absl::StatusOr<Decided> Decide(const SessionState& state, const Vote& vote,
   SessionState next = state;
   Decision decision = OpenDecision(state, now);
   decision.votes.push_back(vote);
+  // The journal does not keep it: a decision is the same read or remembered.
+  decision.votes.back().base_session_uid.clear();
   if (vote.resolved == Verdict::kSkip) {
     decision.outcome = Outcome::kSkip;
     decision.reason = DecisionReason::kVotedSkip;
     decision.explanation =
         absl::StrCat("skipped on request, without penalty; scale stays ",
-                     Number(decision.scale_after));
+                     NumberText(decision.scale_after));
   } else if (vote.resolved == Verdict::kAbstain) {
     decision.outcome = Outcome::kSkip;
     decision.reason = DecisionReason::kAllAbstained;
     decision.explanation = absl::StrCat(
         "skipped because nobody had data, without penalty; scale "
         "stays ",
-        Number(decision.scale_after));
+        NumberText(decision.scale_after));
   } else {
     const bool overflow = vote.resolved == Verdict::kOverflow;
     const ScalerUpdate update = next.scaler.Update(overflow);
@@ -213,7 +249,7 @@ absl::Status CheckReplay(const SessionState& state, const Decision& decision,
                          const Vote& vote) {
   // A step that was ended from outside is the same answer for everyone.
   if (decision.votes.empty()) return absl::OkStatus();
-  // The journal does not keep whose base a vote named, so that SameVote() could
+  // A decision does not keep whose base a vote named, so that SameVote() could
   // take another session's for this one's; only ABSTAIN may name either.
   const bool comparable =
       vote.verdict == Verdict::kAbstain || !StandsOnOtherSession(state, vote);
@@ -268,10 +304,10 @@ absl::StatusOr<Decided> Restore(const SessionState& state,
   decision.scale_after = scaler.scale();
   decision.base_after = state.step;
   decision.request_id = Text(request_id);
-  decision.explanation =
-      absl::StrCat("ended by a restore; scale ", Number(decision.scale_before),
-                   " -> ", Number(decision.scale_after), ", epoch ",
-                   state.epoch, " -> ", next.epoch);
+  decision.explanation = absl::StrCat(
+      "ended by a restore; scale ", NumberText(decision.scale_before), " -> ",
+      NumberText(decision.scale_after), ", epoch ", state.epoch, " -> ",
+      next.epoch);
   return Close(std::move(next), std::move(decision));
 }
 

@@ -26,6 +26,9 @@ namespace lossscaler {
 // STEP_FORGOTTEN.
 inline constexpr std::int64_t kReplayableDecisions = 1024;
 
+// Unscale streams that a step may have, and so a vote may list.
+inline constexpr int kMaxStreamsPerStep = 1024;
+
 // A session at its start.
 SessionState NewSession(std::string_view name, std::string_view uid,
                         const LossScaler& config,
@@ -35,6 +38,14 @@ SessionState NewSession(std::string_view name, std::string_view uid,
 // kept. STEP_AHEAD names the open step; STEP_FORGOTTEN the oldest kept one.
 // INVALID_FIELD: there is no such step, the first is 1.
 absl::Status CheckStep(const SessionState& state, std::int64_t step);
+
+// Whether a vote makes sense whatever the state is; `step` as the call names
+// it.
+//
+// REQUEST_ID_REQUIRED: it names neither a step nor a request_id.
+// INVALID_FIELD: the request_id is malformed; streams are listed beside a
+// verdict, twice, or more than kMaxStreamsPerStep.
+absl::Status CheckVote(std::optional<std::int64_t> step, const Vote& vote);
 
 // The state after a decision, and the decision.
 struct Decided {
@@ -46,6 +57,7 @@ struct Decided {
 //
 // SCALE_MISMATCH: the vote names a scale that is not the session's.
 // RESYNC: it names a base that is not the session's; ABSTAIN may name any.
+// The decision keeps the vote as sent, but for whose base it named.
 // REQUIRES: vote.resolved is not kUnset.
 absl::StatusOr<Decided> Decide(const SessionState& state, const Vote& vote,
                                absl::Time now);

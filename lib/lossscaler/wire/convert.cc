@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "lossscaler/core/error.h"
+#include "lossscaler/core/names.h"
 
 namespace lossscaler::wire {
 namespace {
@@ -290,6 +291,11 @@ absl::StatusOr<Vote> VoteFromRequest(const v1::UpdateRequest& request) {
   absl::StatusOr<Verdict> verdict = VerdictFromProto(request.verdict());
   if (!verdict.ok()) return verdict.status();
   vote.verdict = *verdict;
+  for (const std::string& id : request.stream_ids()) {
+    if (absl::Status status = ValidateId("stream_ids", id); !status.ok()) {
+      return status;
+    }
+  }
   vote.stream_ids.assign(request.stream_ids().begin(),
                          request.stream_ids().end());
   if (request.has_scale_used()) {
@@ -305,6 +311,13 @@ absl::StatusOr<Vote> VoteFromRequest(const v1::UpdateRequest& request) {
     vote.scale_used = request.scale_used();
   }
   if (request.has_base()) {
+    if (!request.base().session_uid().empty()) {
+      if (absl::Status status =
+              ValidateId("base.session_uid", request.base().session_uid());
+          !status.ok()) {
+        return status;
+      }
+    }
     vote.base = request.base().step();
     vote.base_session_uid = request.base().session_uid();
   }

@@ -41,7 +41,8 @@ Current CurrentFromProto(const v1::Current& proto);
 
 // The vote in an Update call, which also names session and step.
 void VoteToRequest(const Vote& vote, v1::UpdateRequest* request);
-// INVALID_FIELD for an unknown verdict, a scale_used that is not finite, or a
+// INVALID_FIELD for an unknown verdict, a stream id or session uid that no
+// stream or session can have, a scale_used that is not finite, or a
 // sum_of_squares that is not finite or negative.
 absl::StatusOr<Vote> VoteFromRequest(const v1::UpdateRequest& request);
 

@@ -64,6 +64,7 @@ class ConnectionTest : public ::testing::Test {
   static void Decide(std::int64_t step, v1::UpdateResponse* response) {
     Decision decision;
     decision.step = step;
+    decision.scale_before = 16;
     wire::ToProto(decision, response->mutable_decision());
     wire::ToProto(Current{.step = step + 1, .scale = 8, .base = step},
                   response->mutable_current());
@@ -215,6 +216,80 @@ TEST_F(ConnectionTest, RefusesTheDecisionOfAnotherStep) {
               IsError(Reason::kMalformedAnswer));
 }
 
+// The one mistake that would spoil a model in silence.
+TEST_F(ConnectionTest, RefusesToApplyWhatTheVoteDoesNotAllow) {
+  const auto decided = [&](const Vote& vote) {
+    EXPECT_CALL(*stub_, Update)
+        .WillOnce([](auto*, const auto&, auto* response) {
+          Decide(5, response);
+          return absl::OkStatus();
+        });
+    return Connect()->Update(
+        {.session = {.name = "a", .uid = ""}, .step = 5, .vote = vote});
+  };
+  for (const Verdict verdict :
+       {Verdict::kOverflow, Verdict::kSkip, Verdict::kAbstain}) {
+    EXPECT_THAT(decided({.verdict = verdict}),
+                IsErrorSaying(Reason::kMalformedAnswer, "APPLY"));
+  }
+  EXPECT_THAT(decided({.verdict = Verdict::kFinite, .scale_used = 32}),
+              IsErrorSaying(Reason::kMalformedAnswer, "32"));
+  EXPECT_THAT(decided({.verdict = Verdict::kFinite, .scale_used = 16}), IsOk());
+  // The server resolves what it has streamed itself.
+  EXPECT_THAT(decided({.stream_ids = {"s"}}), IsOk());
+}
+
+TEST_F(ConnectionTest, RefusesFlagsOfLossesThatWereNotSent) {
+  for (const int index : {-1, 1}) {
+    for (const bool finite : {false, true}) {
+      EXPECT_CALL(*stub_, ScaleLoss)
+          .WillOnce([=](auto*, const auto&, auto* response) {
+            response->add_scaled_losses(1);
+            if (finite) {
+              response->add_overflowing_losses(index);
+            } else {
+              response->add_non_finite_losses(index);
+            }
+            return absl::OkStatus();
+          });
+      const float losses[] = {1};
+      EXPECT_THAT(Connect()->ScaleLoss(
+                      {.session = {.name = "a", .uid = ""}, .losses = losses}),
+                  IsError(Reason::kMalformedAnswer));
+    }
+  }
+}
+
+TEST_F(ConnectionTest, AnInfiniteDeadlineIsStillInTheFuture) {
+  options_.unary_deadline = absl::InfiniteDuration();
+  options_.unavailable_budget = absl::InfiniteDuration();
+  EXPECT_CALL(*stub_, GetServerInfo)
+      .WillOnce([](grpc::ClientContext* context, const auto&, auto*) {
+        EXPECT_GT(context->deadline(),
+                  std::chrono::system_clock::now() + std::chrono::hours(1));
+        return absl::OkStatus();
+      });
+  EXPECT_THAT(Connect()->GetServerInfo(), IsOk());
+}
+
+TEST_F(ConnectionTest, SendsTheRequestIdOfARestore) {
+  std::vector<std::string> ids;
+  EXPECT_CALL(*stub_, RestoreSession)
+      .Times(2)
+      .WillRepeatedly([&](auto*, const auto& request, auto*) {
+        ids.push_back(request.request_id());
+        return absl::PermissionDeniedError("no");
+      });
+  const auto connection = Connect();
+  for (const std::string id : {"mine", ""}) {
+    EXPECT_THAT(connection->RestoreSession({.name = "a", .uid = ""},
+                                           LossScaler::None(), 1, id),
+                HasCode(absl::StatusCode::kPermissionDenied));
+  }
+  EXPECT_EQ(ids[0], "mine");
+  EXPECT_FALSE(ids[1].empty());
+}
+
 TEST_F(ConnectionTest, RefusesADecisionWithoutOutcome) {
   EXPECT_CALL(*stub_, Update).WillOnce([](auto*, const auto&, auto* response) {
     Decide(5, response);
@@ -269,7 +344,8 @@ TEST_F(ConnectionTest, SendsNothingForANameThatIsNotAllowed) {
       invalid);
   EXPECT_THAT(connection->GetSession(bad), invalid);
   EXPECT_THAT(connection->DeleteSession(bad), invalid);
-  EXPECT_THAT(connection->RestoreSession(bad, LossScaler::None(), {}), invalid);
+  EXPECT_THAT(connection->RestoreSession(bad, LossScaler::None(), {}, ""),
+              invalid);
   EXPECT_THAT(connection->ScaleLoss({.session = bad}), invalid);
   EXPECT_THAT(connection->Update({.session = bad}), invalid);
   EXPECT_THAT(connection->Unscale({.session = bad}), invalid);

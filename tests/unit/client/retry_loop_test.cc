@@ -116,6 +116,37 @@ TEST_F(RetryLoopTest, IdempotentDeadlineIsRetried) {
               IsOk());
 }
 
+// A peer that resets a stream, a proxy, a dying server.
+TEST_F(RetryLoopTest, WhatATransportDoesIsRetriedIfTheCallIsIdempotent) {
+  for (const absl::Status& status :
+       {absl::InternalError("RST_STREAM"), absl::UnknownError("?"),
+        absl::CancelledError("goaway")}) {
+    RetryLoop loop = Loop();
+    EXPECT_THAT(loop.WaitAfter(status, kIdempotent), IsOk());
+    RetryLoop careful = Loop();
+    const absl::Status stopped =
+        careful.WaitAfter(status, Idempotency::kNonIdempotent);
+    EXPECT_THAT(stopped, HasCode(status.code()));
+    EXPECT_THAT(std::string(stopped.message()), HasSubstr("not idempotent"));
+  }
+  RetryLoop loop = Loop();
+  EXPECT_THAT(
+      loop.WaitAfter(MakeError(Reason::kMalformedAnswer, "?"), kIdempotent),
+      IsError(Reason::kMalformedAnswer));
+}
+
+TEST_F(RetryLoopTest, AStreamStandsNoLongerThanTheBudgetAfterAFailure) {
+  RetryLoop loop = Loop(/*random=*/0);
+  EXPECT_EQ(loop.Within(absl::Minutes(5)), absl::Minutes(5));
+  ASSERT_THAT(loop.WaitAfter(Lost(), kIdempotent), IsOk());
+  EXPECT_EQ(loop.Within(absl::Minutes(5)), absl::Seconds(60));
+  clock_.Advance(absl::Seconds(20));
+  EXPECT_EQ(loop.Within(absl::Minutes(5)), absl::Seconds(40));
+  EXPECT_EQ(loop.Within(absl::Seconds(30)), absl::Seconds(30));
+  loop.NoteProgress();
+  EXPECT_EQ(loop.Within(absl::Minutes(5)), absl::Minutes(5));
+}
+
 TEST_F(RetryLoopTest, NonIdempotentDeadlineIsNotRetried) {
   RetryLoop loop = Loop();
   const absl::Status status = loop.WaitAfter(

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,11 +26,14 @@ namespace lossscaler {
 namespace {
 
 using lossscaler::testing::IsError;
+using lossscaler::testing::IsErrorSaying;
 using lossscaler::testing::IsOk;
 using lossscaler::testing::IsOkAndHolds;
 using ::testing::_;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::Eq;
+using ::testing::Field;
 using ::testing::Return;
 using ::testing::StrictMock;
 
@@ -66,7 +70,12 @@ class SessionTest : public ::testing::Test {
                               : verdict == Verdict::kOverflow
                                   ? Outcome::kSkipOverflow
                                   : Outcome::kSkip;
-    answer.current = {.step = step + 1, .scale = 512, .base = 3, .epoch = 1};
+    answer.decision.base_before = 3;
+    answer.decision.base_after = verdict == Verdict::kFinite ? step : 3;
+    answer.current = {.step = step + 1,
+                      .scale = 512,
+                      .base = answer.decision.base_after,
+                      .epoch = 1};
     return answer;
   }
 
@@ -382,14 +391,258 @@ TEST_F(SessionTest, RestoresOnlyTheEpochItKnows) {
   RestoreAnswer answer;
   answer.decision.step = 5;
   answer.decision.outcome = Outcome::kAborted;
+  answer.decision.reason = DecisionReason::kRestored;
+  answer.decision.base_before = 3;
+  answer.decision.base_after = 5;
   answer.session = info_;
   answer.session.current = {.step = 6, .scale = 64, .base = 5, .epoch = 2};
-  EXPECT_CALL(*connection_, RestoreSession(_, info_.config, Eq(1)))
+  EXPECT_CALL(*connection_, RestoreSession(_, info_.config, Eq(1), _))
       .WillOnce(Return(answer));
   const auto decision = session.Restore(info_.config);
   ASSERT_THAT(decision, IsOk());
   EXPECT_EQ(decision->outcome, Outcome::kAborted);
   EXPECT_EQ(session.current(), answer.session.current);
+  EXPECT_EQ(session.base(), 5);
+}
+
+TEST_F(SessionTest, RepeatsARestoreWhoseAnswerWasLostAndNoOther) {
+  Session session = Open();
+  std::vector<std::string> ids;
+  EXPECT_CALL(*connection_, RestoreSession(_, _, Eq(1), _))
+      .Times(4)
+      .WillRepeatedly(
+          [&](auto&&, auto&&, auto&&,
+              const std::string& id) -> absl::StatusOr<RestoreAnswer> {
+            ids.push_back(id);
+            if (ids.size() != 3) return Spent();
+            RestoreAnswer answer;
+            answer.decision.reason = DecisionReason::kRestored;
+            answer.decision.outcome = Outcome::kAborted;
+            answer.session = info_;
+            return answer;
+          });
+  const LossScaler other = *LossScaler::Static(8);
+  const auto spent = IsError(Reason::kUnavailableBudgetSpent);
+  EXPECT_THAT(session.Restore(other), spent);
+  EXPECT_THAT(session.Restore(info_.config), spent);
+  EXPECT_THAT(session.Restore(info_.config), IsOk());
+  // It is answered; an equal one is another one.
+  EXPECT_THAT(session.Restore(info_.config), spent);
+  EXPECT_FALSE(ids[0].empty());
+  EXPECT_NE(ids[0], ids[1]);
+  EXPECT_EQ(ids[1], ids[2]);
+  EXPECT_NE(ids[2], ids[3]);
+}
+
+TEST_F(SessionTest, LearnsOfAnothersRestoreThatForestalledItsOwn) {
+  Session session = Open();
+  SessionInfo restored = info_;
+  restored.current = {.step = 6, .scale = 2, .base = 5, .epoch = 2};
+  EXPECT_CALL(*connection_, RestoreSession)
+      .WillOnce(Return(MakeError(Reason::kEpochMismatch, "epoch 2")));
+  EXPECT_CALL(*connection_, GetSession).WillOnce(Return(restored));
+  EXPECT_THAT(session.Restore(info_.config), IsError(Reason::kEpochMismatch));
+  EXPECT_EQ(session.current(), restored.current);
+  // The parameters are still the old ones.
+  EXPECT_EQ(session.base(), 3);
+}
+
+TEST_F(SessionTest, DeletesItselfAndNoneOfItsName) {
+  Session session = Open();
+  EXPECT_CALL(*connection_,
+              DeleteSession(AllOf(Field(&SessionRef::name, "team/run"),
+                                  Field(&SessionRef::uid, "uid-1"))))
+      .WillOnce(Return(absl::OkStatus()));
+  EXPECT_THAT(session.Delete(), IsOk());
+}
+
+// --- votes whose answer was lost ---
+
+TEST_F(SessionTest, TheNextStepRepeatsASkipThatGotNoAnswer) {
+  Session session = Open();
+  EXPECT_CALL(*connection_, Update)
+      .WillRepeatedly(
+          [this](const UpdateCall& call) -> absl::StatusOr<UpdateAnswer> {
+            votes_.push_back(call);
+            if (votes_.size() == 1) return absl::UnavailableError("lost");
+            return Decided(*call.step, call.vote.verdict);
+          });
+  { Step early_continue = session.BeginStep(); }
+  Step step = session.BeginStep();
+  ASSERT_EQ(votes_.size(), 2);
+  EXPECT_EQ(votes_[1].step, 5);
+  EXPECT_EQ(votes_[1].vote, votes_[0].vote);
+  EXPECT_EQ(votes_[1].single_attempt, std::nullopt);
+  EXPECT_EQ(step.number(), 6);
+  EXPECT_EQ(step.scale(), 512);
+  step.AddVerdict(Finite());
+  EXPECT_THAT(step.Update(), IsOk());
+  EXPECT_EQ(votes_[2].step, 6);
+  EXPECT_EQ(votes_.size(), 3);
+}
+
+TEST_F(SessionTest, AStepThatCouldNotBeSettledSaysSoAndDoesNotVoteOtherwise) {
+  Session session = Open();
+  bool away = true;
+  EXPECT_CALL(*connection_, Update)
+      .WillRepeatedly(
+          [&](const UpdateCall& call) -> absl::StatusOr<UpdateAnswer> {
+            votes_.push_back(call);
+            if (away) return Spent();
+            return Decided(*call.step, call.vote.verdict);
+          });
+  { Step early_continue = session.BeginStep(); }
+  {
+    Step step = session.BeginStep();
+    EXPECT_EQ(step.number(), 5);
+    EXPECT_THAT(step.ScaleLoss(1), IsError(Reason::kUnavailableBudgetSpent));
+    away = false;
+    // The server is back, and the number is taken.
+    EXPECT_THAT(step.ScaleLoss(1),
+                IsErrorSaying(Reason::kVoteConflict, "begin another step"));
+  }
+  EXPECT_EQ(votes_.size(), 4);
+  for (const UpdateCall& call : votes_) {
+    EXPECT_EQ(call.vote.verdict, Verdict::kSkip);
+    EXPECT_EQ(call.step, 5);
+  }
+  EXPECT_EQ(session.BeginStep().number(), 6);
+}
+
+TEST_F(SessionTest, AVoteThatTheServerRefusedIsNotRepeated) {
+  Session session = Open();
+  EXPECT_CALL(*connection_, Update)
+      .WillOnce(Return(MakeError(Reason::kResync, "base 4")))
+      .WillOnce(Return(Decided(5, Verdict::kSkip)));
+  { Step step = session.BeginStep(); }
+  EXPECT_EQ(session.BeginStep().number(), 5);
+}
+
+TEST_F(SessionTest, LearnsWhereTheSessionStandsWhenAVoteComesTooLate) {
+  for (const Reason reason : {Reason::kVoteConflict, Reason::kStepForgotten}) {
+    Session session = Open();
+    SessionInfo later = info_;
+    later.current = {.step = 9, .scale = 64, .base = 8, .epoch = 1};
+    EXPECT_CALL(*connection_, Update)
+        .WillOnce(Return(MakeError(reason, "too late")));
+    EXPECT_CALL(*connection_, GetSession).WillOnce(Return(later));
+    Step step = session.BeginStep();
+    step.AddVerdict(Finite());
+    EXPECT_THAT(step.Update(), IsError(reason));
+    EXPECT_EQ(session.current(), later.current);
+    EXPECT_CALL(*connection_, Update)
+        .WillOnce(Return(Decided(9, Verdict::kSkip)));
+    EXPECT_EQ(session.BeginStep().number(), 9);
+  }
+}
+
+// A disk that was restored from a backup.
+TEST_F(SessionTest, GoesBackToAServerThatHasLostSteps) {
+  Session session = Open();
+  SessionInfo earlier = info_;
+  earlier.current = {.step = 2, .scale = 2048, .base = 1, .epoch = 1};
+  EXPECT_CALL(*connection_, ScaleLoss)
+      .WillOnce(Return(MakeError(Reason::kStepAhead, "2 is next")));
+  EXPECT_CALL(*connection_, GetSession).WillOnce(Return(earlier));
+  TakeVotes();
+  {
+    Step step = session.BeginStep();
+    EXPECT_THAT(step.ScaleLoss(1), IsError(Reason::kStepAhead));
+  }
+  Step step = session.BeginStep();
+  EXPECT_EQ(step.number(), 2);
+  // What the parameters contain has not changed: the vote will hear RESYNC.
+  EXPECT_EQ(step.base(), 3);
+}
+
+// --- the base of the trainer's parameters ---
+
+TEST_F(SessionTest, TheBaseMovesWithAppliedDecisionsThatArrived) {
+  TakeVotes();
+  Session session = Open();
+  EXPECT_EQ(session.base(), 3);
+  Step applied = session.BeginStep();
+  applied.AddVerdict(Finite());
+  ASSERT_THAT(applied.Update(), IsOk());
+  EXPECT_EQ(session.base(), 5);
+  Step skipped = session.BeginStep();
+  skipped.AddVerdict(Overflow());
+  ASSERT_THAT(skipped.Update(), IsOk());
+  EXPECT_EQ(session.base(), 5);
+  EXPECT_EQ(votes_[1].vote.base, 5);
+}
+
+TEST_F(SessionTest, ADecisionThatWasLostOnItsWayDoesNotMoveTheBase) {
+  Session session = Open();
+  EXPECT_CALL(*connection_, Update)
+      .WillRepeatedly(
+          [this](const UpdateCall& call) -> absl::StatusOr<UpdateAnswer> {
+            votes_.push_back(call);
+            if (votes_.size() == 1) return Spent();
+            return Decided(*call.step, call.vote.verdict);
+          });
+  Step lost = session.BeginStep();
+  lost.AddVerdict(Finite());
+  EXPECT_THAT(lost.Update(), IsError(Reason::kUnavailableBudgetSpent));
+  // Settles the vote: applied, as the server sees it.
+  Step next = session.BeginStep();
+  EXPECT_EQ(session.current().base, 5);
+  EXPECT_EQ(next.number(), 6);
+  EXPECT_EQ(next.base(), 3);
+  EXPECT_EQ(session.base(), 3);
+  // Asked again, the step tells its decision after all.
+  EXPECT_THAT(lost.Update(), IsOk());
+  EXPECT_EQ(session.base(), 5);
+}
+
+TEST_F(SessionTest, TheTrainerStatesTheBaseOfWhatItLoaded) {
+  TakeVotes();
+  Session session = Open();
+  session.set_base(1);
+  Session copy = session;
+  EXPECT_EQ(copy.base(), 1);
+  EXPECT_THAT(copy.BeginStep().Skip(), IsOk());
+  EXPECT_EQ(votes_[0].vote.base, 1);
+}
+
+// --- errors before and after the first element ---
+
+TEST_F(SessionTest, TensorsRefusedBeforeTheyAreTouchedAreNotLost) {
+  TakeVotes();
+  Session session = Open();
+  Step step = session.BeginStep();
+  step.AddVerdict(Finite());
+  const GradientTensor nothing = {.inner_size = 1};
+  EXPECT_THAT(step.UnscaleLocally({&nothing, 1}),
+              IsError(Reason::kInvalidTensor));
+  for (const Reason reason :
+       {Reason::kInvalidTensor, Reason::kNoTensors, Reason::kTooManyTensors}) {
+    EXPECT_CALL(*connection_, Unscale).WillOnce(Return(MakeError(reason, "")));
+    EXPECT_THAT(step.Unscale({&nothing, 1}), IsError(reason));
+  }
+  EXPECT_THAT(step.Update(), IsOk());
+}
+
+TEST_F(SessionTest, RefusesLossesScaledByAnotherScale) {
+  TakeVotes();
+  Session session = Open();
+  ScaleLossAnswer answer;
+  answer.scaled_losses = {512};
+  answer.scale = 512;
+  EXPECT_CALL(*connection_, ScaleLoss).WillOnce(Return(answer));
+  Step step = session.BeginStep();
+  step.AddVerdict(Finite());
+  EXPECT_THAT(step.ScaleLoss(1), IsErrorSaying(Reason::kScaleMismatch, "1024"));
+  EXPECT_THAT(step.Update(), IsError(Reason::kVerdictLost));
+}
+
+TEST_F(SessionTest, AVerdictWithoutStatisticsTellsNoSumOfSquares) {
+  TakeVotes();
+  Session session = Open();
+  Step step = session.BeginStep();
+  step.AddVerdict(Finite(0), {.skip_statistics = true});
+  ASSERT_THAT(step.Update(), IsOk());
+  EXPECT_EQ(votes_[0].vote.sum_of_squares, std::nullopt);
 }
 
 TEST_F(SessionTest, CheckpointIsTheStateOfTheServer) {
@@ -409,6 +662,7 @@ TEST_F(SessionTest, ScalesOneLossAndMany) {
       .WillRepeatedly([](const ScaleLossCall& call) {
         EXPECT_EQ(call.step, 5);
         ScaleLossAnswer answer;
+        answer.scale = 1024;
         for (const float loss : call.losses) {
           answer.scaled_losses.push_back(loss * 1024);
         }

@@ -155,9 +155,23 @@ TEST_F(UnscaleCallTest, ResumesAfterWhatATransportDoes) {
 
 TEST_F(UnscaleCallTest, ResumesAStreamThatStands) {
   options_.stream_stall_timeout = absl::Milliseconds(20);
-  ScriptedUnscaleServer server({Silent(), Honest(kScale)});
+  // A busy machine may take an honest stream for one that stands.
+  std::vector<UnscaleScript> scripts(1'000, Honest(kScale));
+  scripts.front() = Silent();
+  ScriptedUnscaleServer server(scripts);
   EXPECT_THAT(Unscale(&server, {InPlace("a", std::span(a_))}), IsOk());
   EXPECT_EQ(a_, Divided(Values(1'000)));
+  EXPECT_GE(server.opens().size(), 2);
+}
+
+// Some elements are divided: not the error of a call that touched none.
+TEST_F(UnscaleCallTest, AServerThatRefusesTheRestHasLostTheGradients) {
+  ScriptedUnscaleServer server(
+      {Honest(kScale, 1, kLost), [](auto&&...) {
+         return ToGrpc(MakeError(Reason::kTooManyTensors, "1 is too many"));
+       }});
+  EXPECT_THAT(Unscale(&server, {InPlace("a", std::span(a_))}),
+              IsErrorSaying(Reason::kMalformedAnswer, "1 is too many"));
 }
 
 TEST_F(UnscaleCallTest, WaitsForAFreeStreamAsLongAsTheServerAsks) {

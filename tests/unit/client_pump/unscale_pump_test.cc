@@ -21,6 +21,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lossscaler/client/gradient.h"
+#include "lossscaler/core/wire_limits.h"
 #include "testing/status_matchers.h"
 #include "testing/unscale_peer.h"
 

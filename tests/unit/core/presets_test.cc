@@ -4,6 +4,7 @@
 #include "lossscaler/core/presets.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -174,6 +175,19 @@ TEST(PresetsTest, FairseqMarksTheStepAtWhichItWouldRaise) {
   EXPECT_EQ(first.scale_after, 0.0001220703125);
   EXPECT_FALSE(first.floored);
   EXPECT_TRUE(scaler.Update(true).floored);
+}
+
+// P10: s = 4e-4 -> 2e-4 -> 1e-4, which is s <= min: it raises there.
+TEST(PresetsTest, FairseqRaisesAtItsMinimumAndNotOnlyBelow) {
+  DynamicOptions options = *PresetOptions("fairseq");
+  options.initial_scale = 4e-4;
+  LossScaler scaler = *LossScaler::Dynamic(options);
+  const ScalerUpdate first = scaler.Update(true);
+  EXPECT_EQ(first.scale_after, 2e-4);
+  EXPECT_FALSE(first.floored);
+  const ScalerUpdate second = scaler.Update(true);
+  EXPECT_TRUE(second.floored);
+  EXPECT_EQ(second.scale_after, std::nextafter(1e-4, 1.0));
 }
 
 TEST(PresetsTest, MindsporeStallsAtTheThousandAndFirstOverflow) {

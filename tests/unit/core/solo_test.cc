@@ -130,7 +130,7 @@ TEST(DecideTest, ConsecutiveSkipsCountUpAndAnApplyEndsThem) {
   EXPECT_THAT(state.consecutive_skips, Eq(0));
 }
 
-TEST(DecideTest, TheVoteIsKeptAsSent) {
+TEST(DecideTest, TheVoteIsKeptAsSentButForWhoseBaseItNamed) {
   Vote vote = VoteOf(Verdict::kUnset);
   vote.resolved = Verdict::kOverflow;
   vote.stream_ids = {"s1", "s2"};
@@ -144,6 +144,7 @@ TEST(DecideTest, TheVoteIsKeptAsSent) {
   ASSERT_THAT(decided, IsOk());
   EXPECT_THAT(decided->decision.outcome, Eq(Outcome::kSkipOverflow));
   ASSERT_THAT(decided->decision.votes, SizeIs(1));
+  vote.base_session_uid.clear();
   EXPECT_THAT(decided->decision.votes[0], Eq(vote));
   EXPECT_THAT(decided->decision.request_id, IsEmpty());
 }
@@ -417,6 +418,40 @@ TEST(CheckReplayTest, AnAbstentionFromAnotherSessionIsReplayedToo) {
   const absl::StatusOr<Decided> decided = Decide(Fresh(), vote, kNow);
   ASSERT_THAT(decided, IsOk());
   EXPECT_THAT(CheckReplay(decided->state, decided->decision, vote), IsOk());
+}
+
+TEST(CheckVoteTest, AVoteNamesItsStepOrItsRequest) {
+  Vote vote = VoteOf(Verdict::kFinite);
+  EXPECT_THAT(CheckVote(std::nullopt, vote),
+              IsError(Reason::kRequestIdRequired));
+  EXPECT_THAT(CheckVote(1, vote), IsOk());
+  vote.request_id = "r1";
+  EXPECT_THAT(CheckVote(std::nullopt, vote), IsOk());
+  vote.request_id = std::string(65, 'r');
+  EXPECT_THAT(CheckVote(1, vote),
+              IsErrorSaying(Reason::kInvalidField, "request_id"));
+}
+
+TEST(CheckVoteTest, StreamsStandInForAVerdictEachOnce) {
+  Vote vote = VoteOf(Verdict::kUnset);
+  vote.stream_ids = {"s1", "s2"};
+  EXPECT_THAT(CheckVote(1, vote), IsOk());
+  vote.verdict = Verdict::kFinite;
+  EXPECT_THAT(CheckVote(1, vote),
+              IsErrorSaying(Reason::kInvalidField, "without a verdict"));
+  vote.verdict = Verdict::kUnset;
+  vote.stream_ids.push_back("s1");
+  EXPECT_THAT(CheckVote(1, vote),
+              IsErrorSaying(Reason::kInvalidField, "\"s1\" twice"));
+}
+
+TEST(CheckVoteTest, AVoteListsAtMost1024Streams) {
+  Vote vote = VoteOf(Verdict::kUnset);
+  for (int i = 0; i < 1024; ++i) vote.stream_ids.push_back(std::to_string(i));
+  EXPECT_THAT(CheckVote(1, vote), IsOk());
+  vote.stream_ids.push_back("1024");
+  EXPECT_THAT(CheckVote(1, vote),
+              IsErrorSaying(Reason::kInvalidField, "at most 1024"));
 }
 
 LossScaler SavedScaler() {

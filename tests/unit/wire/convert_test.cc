@@ -478,6 +478,23 @@ TEST(VoteTest, AnUnknownVerdictIsRefused) {
               IsErrorSaying(Reason::kInvalidField, "unknown value 5"));
 }
 
+TEST(VoteTest, IdsThatNothingCanHaveAreRefused) {
+  for (const std::string& id :
+       {std::string(), std::string(65, 'x'), std::string("a b")}) {
+    v1::UpdateRequest request;
+    request.add_stream_ids("fine");
+    request.add_stream_ids(id);
+    EXPECT_THAT(VoteFromRequest(request),
+                IsErrorSaying(Reason::kInvalidField, "stream_ids"));
+  }
+  v1::UpdateRequest request;
+  request.mutable_base()->set_session_uid(std::string(64, 'x'));
+  EXPECT_THAT(VoteFromRequest(request), IsOk());
+  request.mutable_base()->set_session_uid(std::string(65, 'x'));
+  EXPECT_THAT(VoteFromRequest(request),
+              IsErrorSaying(Reason::kInvalidField, "base.session_uid"));
+}
+
 TEST(VoteTest, AScaleThatIsNotFiniteIsRefused) {
   for (const double scale : {std::numeric_limits<double>::quiet_NaN(),
                              std::numeric_limits<double>::infinity()}) {

@@ -17,20 +17,24 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "lossscaler/client/client.h"
 #include "lossscaler/client/internal/boottime_clock.h"
 #include "lossscaler/client/internal/random_id.h"
 #include "lossscaler/client/internal/unscale_stream.h"
 #include "lossscaler/client/internal/utf8.h"
 #include "lossscaler/core/error.h"
 #include "lossscaler/core/names.h"
+#include "lossscaler/core/number_text.h"
+#include "lossscaler/core/wire_limits.h"
 #include "lossscaler/wire/convert.h"
 
 namespace lossscaler::internal {
 namespace {
 
-// gRPC refuses larger messages without saying which part was too large.
-constexpr std::size_t kMaxMessageBytes = std::size_t{4} << 20;
+// Nobody waits longer for one attempt, whatever the options say.
+constexpr absl::Duration kLongestAttempt = absl::Hours(24);
 
+// gRPC refuses larger messages without saying which part was too large.
 template <typename Message>
 absl::Status CheckMessageSize(const Message& message, Reason reason,
                               std::string_view what) {
@@ -115,13 +119,60 @@ absl::StatusOr<SessionInfo> InfoFromProto(std::string_view method,
   return info;
 }
 
-// How a stream that ended with `status` goes on. Whatever the transport did to
-// it has no reason of ours; nobody but the transport cancels from outside.
-bool IsResumable(const absl::Status& status) {
-  if (IsRetryable(status, Idempotency::kIdempotent)) return true;
-  return ReasonNameOf(status).empty() &&
-         (status.code() == absl::StatusCode::kInternal ||
-          status.code() == absl::StatusCode::kCancelled);
+absl::Status CheckIndices(const google::protobuf::RepeatedField<int>& indices,
+                          int losses) {
+  for (const int index : indices) {
+    if (index >= 0 && index < losses) continue;
+    return MalformedAnswer(
+        "ScaleLoss", absl::StrCat("it flags loss ", index, " of ", losses),
+        {{"index", absl::StrCat(index)}, {"losses", absl::StrCat(losses)}});
+  }
+  return absl::OkStatus();
+}
+
+// Whether `decision` can be what came of `vote`. Gradients that were not
+// finite, or that another scale made, must never be applied.
+absl::Status CheckDecision(const Decision& decision, const UpdateCall& call) {
+  const Vote& vote = call.vote;
+  if (call.step && decision.step != *call.step) {
+    return MalformedAnswer("Update",
+                           absl::StrCat("it decides step ", decision.step,
+                                        " and not ", *call.step),
+                           {{"got", absl::StrCat(decision.step)},
+                            {"expected", absl::StrCat(*call.step)}});
+  }
+  if (!decision.apply()) return absl::OkStatus();
+  if (vote.verdict != Verdict::kFinite && vote.verdict != Verdict::kUnset) {
+    const std::string voted(VerdictName(vote.verdict));
+    return MalformedAnswer(
+        "Update", absl::StrCat("it says APPLY to a vote of ", voted),
+        {{"step", absl::StrCat(decision.step)}, {"voted", voted}});
+  }
+  if (vote.scale_used && decision.scale_before != *vote.scale_used) {
+    return MalformedAnswer(
+        "Update",
+        absl::StrCat("it says APPLY for scale ",
+                     NumberText(decision.scale_before),
+                     " to gradients made with ", NumberText(*vote.scale_used)),
+        {{"step", absl::StrCat(decision.step)},
+         {"scale", NumberText(decision.scale_before)},
+         {"scale_used", NumberText(*vote.scale_used)}});
+  }
+  return absl::OkStatus();
+}
+
+// Whether a server refuses the tensors of a call at large: after some of them
+// were divided that is no way to end.
+bool RefusesTensors(const absl::Status& status) {
+  const std::optional<Reason> reason = ReasonOf(status);
+  return reason == Reason::kInvalidTensor || reason == Reason::kNoTensors ||
+         reason == Reason::kTooManyTensors;
+}
+
+// gRPC wants a point in time, and infinite durations have none.
+std::chrono::system_clock::time_point DeadlineIn(absl::Duration duration) {
+  return std::chrono::system_clock::now() +
+         absl::ToChronoNanoseconds(std::min(duration, kLongestAttempt));
 }
 
 std::size_t LargestPayload(const UnscalePlan& plan, std::size_t chunk_bytes) {
@@ -159,8 +210,7 @@ absl::Status ConnectionImpl::Call(std::string_view name,
   RetryLoop loop = StartLoop(name);
   for (;;) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() +
-                         absl::ToChronoNanoseconds(loop.AttemptTimeout()));
+    context.set_deadline(DeadlineIn(loop.AttemptTimeout()));
     response->Clear();
     absl::Status status = (stub_.get()->*method)(&context, request, response);
     if (status.ok()) return status;
@@ -239,14 +289,15 @@ absl::Status ConnectionImpl::DeleteSession(const SessionRef& session) {
 
 absl::StatusOr<RestoreAnswer> ConnectionImpl::RestoreSession(
     const SessionRef& session, const LossScaler& state,
-    std::optional<std::int64_t> if_epoch) {
+    std::optional<std::int64_t> if_epoch, const std::string& request_id) {
   absl::Status status = CheckSession(session);
+  if (!request_id.empty()) status.Update(ValidateId("request_id", request_id));
   if (!status.ok()) return status;
   v1::RestoreSessionRequest request;
   SetSession(session, &request);
   wire::ToProto(state, request.mutable_state());
   if (if_epoch) request.set_if_epoch(*if_epoch);
-  request.set_request_id(RandomId());
+  request.set_request_id(request_id.empty() ? RandomId() : request_id);
   v1::RestoreSessionResponse response;
   status = Call("RestoreSession", &Stub::RestoreSession, request,
                 Idempotency::kIdempotent, &response);
@@ -294,6 +345,11 @@ absl::StatusOr<ScaleLossAnswer> ConnectionImpl::ScaleLoss(
                            {{"got", absl::StrCat(response.step())},
                             {"expected", absl::StrCat(*call.step)}});
   }
+  status.Update(
+      CheckIndices(response.non_finite_losses(), request.losses_size()));
+  status.Update(
+      CheckIndices(response.overflowing_losses(), request.losses_size()));
+  if (!status.ok()) return status;
   ScaleLossAnswer answer;
   answer.scaled_losses.assign(response.scaled_losses().begin(),
                               response.scaled_losses().end());
@@ -359,16 +415,19 @@ absl::StatusOr<UnscaleAnswer> ConnectionImpl::Unscale(const UnscaleCall& call) {
     absl::StatusOr<v1::UnscaleOpen> open = NextOpen(call, *plan, &pump);
     if (!open.ok()) return open.status();
     UnscaleStream stream(&pump, *std::move(open));
-    status = stream.Run(stub_.get(), options_.stream_stall_timeout);
+    status =
+        stream.Run(stub_.get(), loop.Within(options_.stream_stall_timeout));
     if (status.ok()) break;
-    if (!IsResumable(status)) {
-      status = loop.WaitAfter(status, Idempotency::kIdempotent);
-      return status;
+    if (!IsRetryable(status, Idempotency::kIdempotent)) {
+      if (pump.answers() > 0 && RefusesTensors(status)) {
+        status = MalformedAnswer("Unscale", status);
+      }
+      return loop.WaitAfter(status, Idempotency::kIdempotent);
     }
     // A stream that breaks after its last answer has done its work.
     if (pump.complete()) break;
     if (pump.answers() != answers_before) loop.NoteProgress();
-    status = loop.WaitAfterRetryable(status);
+    status = loop.WaitAfter(status, Idempotency::kIdempotent);
     if (!status.ok()) return status;
   }
   return UnscaleAnswer{.scale = pump.opened()->scale,
@@ -391,8 +450,7 @@ absl::StatusOr<UpdateAnswer> ConnectionImpl::Update(const UpdateCall& call) {
   v1::UpdateResponse response;
   if (call.single_attempt) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() +
-                         absl::ToChronoNanoseconds(*call.single_attempt));
+    context.set_deadline(DeadlineIn(*call.single_attempt));
     status = stub_->Update(&context, request, &response);
   } else {
     const bool idempotent = call.step || !call.vote.request_id.empty();
@@ -406,13 +464,8 @@ absl::StatusOr<UpdateAnswer> ConnectionImpl::Update(const UpdateCall& call) {
   absl::StatusOr<Decision> decision =
       wire::DecisionFromProto(response.decision());
   if (!decision.ok()) return MalformedAnswer("Update", decision.status());
-  if (call.step && decision->step != *call.step) {
-    return MalformedAnswer("Update",
-                           absl::StrCat("it decides step ", decision->step,
-                                        " and not ", *call.step),
-                           {{"got", absl::StrCat(decision->step)},
-                            {"expected", absl::StrCat(*call.step)}});
-  }
+  status = CheckDecision(*decision, call);
+  if (!status.ok()) return status;
   return UpdateAnswer{.decision = *std::move(decision),
                       .current = wire::CurrentFromProto(response.current())};
 }
@@ -442,5 +495,9 @@ std::shared_ptr<Connection> MakeConnection(const ClientOptions& options) {
   return std::make_shared<internal::ConnectionImpl>(
       internal::MakeStub(internal::MakeChannel(options)), options);
 }
+
+// Here and not in client.cc, so that everything else of Client needs no gRPC.
+Client::Client(const ClientOptions& options)
+    : connection_(MakeConnection(options)) {}
 
 }  // namespace lossscaler

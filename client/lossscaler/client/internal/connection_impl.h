@@ -35,7 +35,8 @@ class ConnectionImpl : public Connection {
   absl::Status DeleteSession(const SessionRef& session) override;
   absl::StatusOr<RestoreAnswer> RestoreSession(
       const SessionRef& session, const LossScaler& state,
-      std::optional<std::int64_t> if_epoch) override;
+      std::optional<std::int64_t> if_epoch,
+      const std::string& request_id) override;
   absl::StatusOr<ScaleLossAnswer> ScaleLoss(const ScaleLossCall& call) override;
   absl::StatusOr<UnscaleAnswer> Unscale(const UnscaleCall& call) override;
   absl::StatusOr<UpdateAnswer> Update(const UpdateCall& call) override;

@@ -28,8 +28,17 @@ std::string AttemptsText(int attempts) {
 bool IsRetryable(const absl::Status& status, Idempotency idempotency) {
   if (status.code() == absl::StatusCode::kUnavailable) return true;
   if (RetryDelayOf(status)) return true;
-  return status.code() == absl::StatusCode::kDeadlineExceeded &&
-         idempotency == Idempotency::kIdempotent;
+  if (idempotency != Idempotency::kIdempotent) return false;
+  switch (status.code()) {
+    case absl::StatusCode::kDeadlineExceeded:
+      return true;
+    case absl::StatusCode::kInternal:
+    case absl::StatusCode::kUnknown:
+    case absl::StatusCode::kCancelled:
+      return ReasonNameOf(status).empty();
+    default:
+      return false;
+  }
 }
 
 RetryLoop::RetryLoop(std::string_view method, const ClientOptions& options,
@@ -41,23 +50,25 @@ RetryLoop::RetryLoop(std::string_view method, const ClientOptions& options,
       backoff_(options.initial_backoff) {}
 
 absl::Duration RetryLoop::AttemptTimeout() const {
-  const absl::Duration left =
-      first_failure_
-          ? *first_failure_ + options_.unavailable_budget - clock_->Now()
-          : options_.unavailable_budget;
   // The first attempt is made whatever the budget, which only starts with a
   // failure; 0 means "do not retry".
-  if (!first_failure_ && left <= absl::ZeroDuration()) {
-    return options_.unary_deadline;
+  if (!first_failure_ && options_.unavailable_budget > absl::ZeroDuration()) {
+    return std::min(options_.unary_deadline, options_.unavailable_budget);
   }
-  return std::min(options_.unary_deadline, left);
+  return Within(options_.unary_deadline);
+}
+
+absl::Duration RetryLoop::Within(absl::Duration longest) const {
+  if (!first_failure_) return longest;
+  return std::min(
+      longest, *first_failure_ + options_.unavailable_budget - clock_->Now());
 }
 
 absl::Status RetryLoop::WaitAfter(const absl::Status& error,
                                   Idempotency idempotency) {
   if (IsRetryable(error, idempotency)) return WaitAfterRetryable(error);
   ++attempts_;
-  return Stop(error, error.code() == absl::StatusCode::kDeadlineExceeded
+  return Stop(error, IsRetryable(error, Idempotency::kIdempotent)
                          ? "the call is not idempotent"
                          : "the error is permanent");
 }
@@ -112,11 +123,12 @@ absl::Status RetryLoop::BudgetSpent(const absl::Status& error) const {
   metadata.emplace_back("last_reason", ReasonNameOf(error));
   return MakeError(
       Reason::kUnavailableBudgetSpent,
-      absl::StrCat(method_, " got no answer in ", AttemptsText(attempts_),
-                   " within unavailable_budget (", budget,
-                   "); what it asked for may or may not have been done: call "
-                   "again, or end the run. Last error: ",
-                   CodeText(error), ": ", std::string(error.message())),
+      absl::StrCat(
+          method_, " made no progress within unavailable_budget (", budget,
+          "), after ", AttemptsText(attempts_),
+          " in all; what it asked for may or may not have been done: call "
+          "again, or end the run. Last error: ",
+          CodeText(error), ": ", std::string(error.message())),
       metadata);
 }
 

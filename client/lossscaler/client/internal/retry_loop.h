@@ -32,9 +32,10 @@ namespace lossscaler::internal {
 
 enum class Idempotency { kIdempotent, kNonIdempotent };
 
-// Whether trying again may cure `status`: UNAVAILABLE, whatever carries a
-// retry delay, and DEADLINE_EXCEEDED of a call that may have been carried out
-// without harm.
+// Whether trying again may cure `status`: UNAVAILABLE and whatever carries a
+// retry delay; and, of a call that may have been carried out without harm,
+// DEADLINE_EXCEEDED and what a transport does to a call: INTERNAL, UNKNOWN or
+// CANCELLED without a reason of ours. (No caller cancels in this library.)
 bool IsRetryable(const absl::Status& status, Idempotency idempotency);
 
 class RetryLoop {
@@ -49,18 +50,20 @@ class RetryLoop {
   // How long the next attempt may take: unary_deadline, or what is left of the
   // budget.
   absl::Duration AttemptTimeout() const;
+  // How long the next stream may stand still: `longest`, or after a failure
+  // what is left of the budget.
+  absl::Duration Within(absl::Duration longest) const;
 
   // Takes the error of an attempt. OK: it has waited, try again. Otherwise the
   // error of the call: `error` with method, attempts and why it stopped added
   // to its text, or UNAVAILABLE_BUDGET_SPENT.
   absl::Status WaitAfter(const absl::Status& error, Idempotency idempotency);
-  // The same, the caller having decided that `error` can be cured.
-  absl::Status WaitAfterRetryable(const absl::Status& error);
 
-  // Something was achieved: budget and backoff start anew.
+  // Something was achieved: budget and backoff start anew. Attempts count on.
   void NoteProgress();
 
  private:
+  absl::Status WaitAfterRetryable(const absl::Status& error);
   // The error of a call that is not tried again because of `why`.
   absl::Status Stop(const absl::Status& error, std::string_view why) const;
   // What `error` says, with method and attempts.

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -21,7 +23,12 @@ namespace lossscaler {
 struct Step::State {
  public:
   explicit State(std::shared_ptr<Session::State> session_in)
-      : session(std::move(session_in)), begun(session->current()) {}
+      : session(std::move(session_in)), begun(session->BeginAt()) {}
+
+  // Before the first word about this step is sent: settles a vote that an
+  // earlier Step cast on its number without an answer. VOTE_CONFLICT if that
+  // ended the step.
+  absl::Status Ready();
 
   // Adds what was found in some tensors.
   UnscaleResult Found(std::vector<UnscaleVerdict> verdicts, double scale,
@@ -29,7 +36,7 @@ struct Step::State {
 
   // Votes, or votes again; see Step::Update().
   absl::StatusOr<Decision> Cast(Verdict verdict);
-  // Votes SKIP if there was no vote, and does not wait for an answer long.
+  // Votes SKIP if nobody has voted, and does not wait for an answer long.
   void Abandon();
 
   const std::shared_ptr<Session::State> session;
@@ -40,7 +47,7 @@ struct Step::State {
   // Everything that was found.
   UnscaleVerdict total;
   bool checked = false;
-  // An Unscale failed: what it would have found is not known.
+  // Gradients were lost: what they hold is not known.
   bool lost = false;
   // Every check brought its sum of squares.
   bool has_statistics = true;
@@ -49,8 +56,10 @@ struct Step::State {
   std::optional<Vote> vote;
   std::optional<Decision> decision;
 
+  // SCALE_MISMATCH, with which the step's gradients are lost.
+  absl::Status OtherScale(std::string_view what, double scale);
+
  private:
-  absl::StatusOr<Decision> Send(std::optional<absl::Duration> single_attempt);
   Vote MakeVote(Verdict verdict) const;
 };
 

@@ -8,13 +8,14 @@
 
 #include "grpcpp/create_channel.h"
 #include "grpcpp/grpcpp.h"
+#include "lossscaler/client/internal/local_address.h"
 #include "lossscaler/client/internal/wire_status.h"
+#include "lossscaler/core/wire_limits.h"
 #include "lossscaler/v1/loss_scaler_service.grpc.pb.h"
 
 namespace lossscaler::internal {
 namespace {
 
-constexpr int kMaxMessageBytes = 4 << 20;
 constexpr int kKeepaliveMillis = 20'000;
 constexpr int kKeepaliveTimeoutMillis = 10'000;
 constexpr int kMinReconnectMillis = 100;
@@ -78,8 +79,9 @@ class GrpcStub : public Stub {
 std::shared_ptr<grpc::Channel> MakeChannel(const ClientOptions& options) {
   grpc::ChannelArguments arguments;
   arguments.SetUserAgentPrefix("lossscaler-client");
-  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
-  arguments.SetMaxSendMessageSize(kMaxMessageBytes);
+  constexpr auto kMaxBytes = static_cast<int>(kMaxMessageBytes);
+  arguments.SetMaxReceiveMessageSize(kMaxBytes);
+  arguments.SetMaxSendMessageSize(kMaxBytes);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMillis);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMillis);
   // A stream that waits for its server is silent; pings must go on.
@@ -92,6 +94,10 @@ std::shared_ptr<grpc::Channel> MakeChannel(const ClientOptions& options) {
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // gRPC's retries never help streams, and keep copies of what was sent.
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  // No proxy reaches this machine's own loopback or sockets.
+  if (IsLocalAddress(options.address)) {
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  }
   return grpc::CreateCustomChannel(
       options.address, grpc::InsecureChannelCredentials(), arguments);
 }

@@ -57,7 +57,8 @@ class Stub {
 };
 
 // The channel of a client: connects lazily, finds a restarted server within
-// about two seconds, and leaves retries to us.
+// about two seconds, leaves retries to us, and takes no proxy to a server on
+// this machine.
 std::shared_ptr<grpc::Channel> MakeChannel(const ClientOptions& options);
 
 std::shared_ptr<Stub> MakeStub(std::shared_ptr<grpc::Channel> channel);

@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "lossscaler/client/internal/memory_overlap.h"
 #include "lossscaler/client/internal/utf8.h"
 #include "lossscaler/core/error.h"
 #include "lossscaler/core/names.h"
@@ -104,6 +105,51 @@ absl::Status CheckOutput(std::size_t index, const GradientTensor& tensor) {
   return absl::OkStatus();
 }
 
+// Results must not overwrite each other, nor gradients that are not read yet.
+absl::Status CheckMemory(const std::vector<GradientTensor>& tensors) {
+  std::vector<Footprint> footprints;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const GradientTensor& tensor = tensors[i];
+    if (tensor.element_count() == 0) continue;
+    const auto add = [&](const void* memory, const Layout& layout,
+                         ElementType type, bool stored) {
+      std::optional<Footprint> footprint =
+          FootprintOf(tensor, memory, layout, ElementSize(type));
+      if (!footprint) return false;
+      footprint->tensor = i;
+      footprint->stored = stored;
+      footprints.push_back(*footprint);
+      return true;
+    };
+    // In place, the result's memory is the input's.
+    const bool fits =
+        (tensor.output == tensor.input ||
+         add(tensor.input, tensor.input_layout, tensor.type, false)) &&
+        (tensor.output == nullptr ||
+         add(tensor.output, tensor.output_layout, tensor.output_type, true));
+    if (!fits) {
+      return Refuse(i, tensor.name,
+                    "has strides that reach further than memory does");
+    }
+  }
+  const std::optional<SharedMemory> shared =
+      FindSharedMemory(std::move(footprints));
+  if (!shared) return absl::OkStatus();
+  const std::string& name = tensors[shared->tensor].name;
+  if (shared->tensor == shared->other) {
+    return Refuse(shared->tensor, name,
+                  "has a result that overlaps its gradients; unscale in place, "
+                  "or into memory of its own");
+  }
+  const std::string& other = tensors[shared->other].name;
+  return Refuse(
+      shared->tensor, name,
+      absl::StrCat("shares memory with tensor ", shared->other, " (\"", other,
+                   "\") of the call; gradients would be divided "
+                   "twice, or lost"),
+      {{"other_index", absl::StrCat(shared->other)}, {"other_tensor", other}});
+}
+
 }  // namespace
 
 absl::StatusOr<UnscalePlan> PlanUnscale(
@@ -116,7 +162,6 @@ absl::StatusOr<UnscalePlan> PlanUnscale(
   UnscalePlan plan;
   plan.tensors.assign(tensors.begin(), tensors.end());
   std::set<std::string> names;
-  std::set<const void*> outputs;
   std::optional<bool> check_only;
   std::optional<bool> keep_type;
   for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
@@ -141,11 +186,6 @@ absl::StatusOr<UnscalePlan> PlanUnscale(
       // An empty tensor takes the type it states, for its 16-bit neighbours.
       if (!empty) status = CheckOutput(i, tensor);
       if (!status.ok()) return status;
-      if (!empty && !outputs.insert(tensor.output).second) {
-        return Refuse(i, tensor.name,
-                      "stores to the memory of another tensor of the call; "
-                      "its gradients would be divided twice");
-      }
     } else if (!CanStore(tensor.type, tensor.output_type)) {
       tensor.output_type = WideType(tensor.type);
     }
@@ -173,6 +213,8 @@ absl::StatusOr<UnscalePlan> PlanUnscale(
       keep_type = keeps;
     }
   }
+  const absl::Status memory = CheckMemory(plan.tensors);
+  if (!memory.ok()) return memory;
   plan.check_only = check_only.value_or(false);
   plan.keep_type = keep_type.value_or(false);
   return plan;

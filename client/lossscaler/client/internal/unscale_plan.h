@@ -30,8 +30,8 @@ struct UnscalePlan {
 // NO_TENSORS for an empty call. INVALID_TENSOR, naming the tensor, for one
 // that has elements but no memory; whose name is not UTF-8, too long or used
 // twice; that stores into a type it cannot; whose results would overwrite each
-// other or another tensor's; that differs from the others in being only
-// checked, or in the width of 16-bit results.
+// other or another tensor's memory (memory_overlap.h); that differs from the
+// others in being only checked, or in the width of 16-bit results.
 absl::StatusOr<UnscalePlan> PlanUnscale(
     std::span<const GradientTensor> tensors);
 

@@ -17,6 +17,8 @@
 #include "absl/strings/str_cat.h"
 #include "lossscaler/client/internal/strided_copy.h"
 #include "lossscaler/core/error.h"
+#include "lossscaler/core/number_text.h"
+#include "lossscaler/core/wire_limits.h"
 
 namespace lossscaler::internal {
 namespace {
@@ -89,10 +91,10 @@ absl::Status CheckVerdict(const VerdictAnswer& answer, std::uint64_t offset,
   if (statistics &&
       (!(verdict.sum_of_squares >= 0) || !(verdict.absolute_maximum >= 0) ||
        std::isinf(verdict.absolute_maximum))) {
-    return Unexpected(
-        "statistics",
-        absl::StrCat(verdict.sum_of_squares, " and ", verdict.absolute_maximum),
-        "a sum of squares and a finite maximum");
+    return Unexpected("statistics",
+                      absl::StrCat(NumberText(verdict.sum_of_squares), " and ",
+                                   NumberText(verdict.absolute_maximum)),
+                      "a sum of squares and a finite maximum");
   }
   return absl::OkStatus();
 }
@@ -153,8 +155,9 @@ absl::Status UnscalePump::WaitForStream(absl::Duration stall_timeout,
   if (!failure_.ok()) return failure_;
   if (stalled) {
     return absl::UnavailableError(absl::StrCat(
-        "nothing moved on the stream for stream_stall_timeout (",
-        absl::FormatDuration(stall_timeout), "), so it was cancelled"));
+        "nothing moved on the stream for ", absl::FormatDuration(stall_timeout),
+        " (stream_stall_timeout, or what was left of unavailable_budget), so "
+        "it was cancelled"));
   }
   if (done_->ok() && !summarized_) {
     return Malformed("the stream ended well but without a summary", {});
@@ -229,7 +232,7 @@ absl::Status UnscalePump::CheckOpened(const OpenedAnswer& opened) const {
   if (stream_opened_) return Malformed("the stream was opened twice", {});
   if (!std::isfinite(opened.scale) || opened.scale < kMinScale ||
       opened.scale > kMaxScale) {
-    return Unexpected("scale", absl::StrCat(opened.scale),
+    return Unexpected("scale", NumberText(opened.scale),
                       "a normal float32 greater than zero");
   }
   if (opened.step < 1) {
@@ -242,8 +245,9 @@ absl::Status UnscalePump::CheckOpened(const OpenedAnswer& opened) const {
   if (opened_ &&
       (opened.step != opened_->step || opened.scale != opened_->scale)) {
     return Unexpected(
-        "step and scale", absl::StrCat(opened.step, " and ", opened.scale),
-        absl::StrCat(opened_->step, " and ", opened_->scale,
+        "step and scale",
+        absl::StrCat(opened.step, " and ", NumberText(opened.scale)),
+        absl::StrCat(opened_->step, " and ", NumberText(opened_->scale),
                      ", as in the part before the stream was resumed,"));
   }
   if (opened.max_chunk_bytes < 8) {

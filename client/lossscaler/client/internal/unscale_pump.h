@@ -43,10 +43,6 @@
 
 namespace lossscaler::internal {
 
-// No message exceeds 4 MiB in all; 64 KiB are left for everything else in it.
-inline constexpr std::size_t kMaxPayloadBytes =
-    (std::size_t{4} << 20) - (std::size_t{64} << 10);
-
 struct PumpOptions {
   // Payload of a chunk as sent, in bytes.
   std::size_t chunk_bytes = std::size_t{1} << 20;

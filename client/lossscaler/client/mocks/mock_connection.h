@@ -35,7 +35,8 @@ class MockConnection : public Connection {
               (override));
   MOCK_METHOD(absl::StatusOr<RestoreAnswer>, RestoreSession,
               (const SessionRef& session, const LossScaler& state,
-               std::optional<std::int64_t> if_epoch),
+               std::optional<std::int64_t> if_epoch,
+               const std::string& request_id),
               (override));
   MOCK_METHOD(absl::StatusOr<ScaleLossAnswer>, ScaleLoss,
               (const ScaleLossCall& call), (override));

@@ -7,25 +7,49 @@
 #include <thread>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lossscaler/core/error.h"
+#include "testing/status_matchers.h"
 
 namespace lossscaler::server {
 namespace {
 
+using ::lossscaler::testing::IsError;
+using ::lossscaler::testing::IsOk;
+
 TEST(CallGate, CountsCallsUntilTheyLeave) {
   CallGate gate;
-  EXPECT_TRUE(gate.Enter());
-  EXPECT_TRUE(gate.Enter());
+  EXPECT_THAT(gate.Enter(), IsOk());
+  EXPECT_THAT(gate.Enter(), IsOk());
   gate.Leave();
   EXPECT_EQ(gate.open(), 1);
 }
 
 TEST(CallGate, ClosedRefusesNewCallsAndKeepsOldOnes) {
-  CallGate gate;
-  ASSERT_TRUE(gate.Enter());
+  CallGate gate(Limits{.retry_delay = absl::Seconds(2)});
+  ASSERT_THAT(gate.Enter(), IsOk());
   gate.Close();
-  EXPECT_FALSE(gate.Enter());
+  const absl::Status refused = gate.Enter();
+  EXPECT_THAT(refused, IsError(Reason::kDraining));
+  EXPECT_EQ(RetryDelayOf(refused), absl::Seconds(2));
   EXPECT_EQ(gate.open(), 1);
+}
+
+TEST(CallGate, CallsOverTheLimitAreAskedToWaitUntilOneLeaves) {
+  CallGate gate(Limits{.max_open_calls = 2, .retry_delay = absl::Seconds(2)});
+  ASSERT_THAT(gate.Enter(), IsOk());
+  ASSERT_THAT(gate.Enter(), IsOk());
+  const absl::Status refused = gate.Enter();
+  EXPECT_THAT(refused, IsError(Reason::kTooManyCalls));
+  EXPECT_EQ(RetryDelayOf(refused), absl::Seconds(2));
+  EXPECT_EQ(MetadataOf(refused)["limit"], "2");
+  EXPECT_EQ(gate.open(), 2);
+  gate.Leave();
+  EXPECT_THAT(gate.Enter(), IsOk());
+  gate.Close();
+  EXPECT_THAT(gate.Enter(), IsError(Reason::kDraining));
 }
 
 TEST(CallGate, EmptyGateIsEmptyWithoutWaiting) {
@@ -35,14 +59,14 @@ TEST(CallGate, EmptyGateIsEmptyWithoutWaiting) {
 
 TEST(CallGate, GivesUpWhenACallStaysOpen) {
   CallGate gate;
-  ASSERT_TRUE(gate.Enter());
+  ASSERT_THAT(gate.Enter(), IsOk());
   EXPECT_FALSE(gate.WaitUntilEmpty(absl::ZeroDuration()));
   EXPECT_FALSE(gate.WaitUntilEmpty(absl::Milliseconds(1)));
 }
 
 TEST(CallGate, WaiterSeesTheLastCallLeave) {
   CallGate gate;
-  ASSERT_TRUE(gate.Enter());
+  ASSERT_THAT(gate.Enter(), IsOk());
   gate.Close();
   std::thread call([&gate] { gate.Leave(); });
   EXPECT_TRUE(gate.WaitUntilEmpty(absl::InfiniteDuration()));
@@ -51,7 +75,7 @@ TEST(CallGate, WaiterSeesTheLastCallLeave) {
 
 TEST(CallGate, StopWaitingEndsAWaitWithoutLimit) {
   CallGate gate;
-  ASSERT_TRUE(gate.Enter());
+  ASSERT_THAT(gate.Enter(), IsOk());
   std::thread impatient([&gate] { gate.StopWaiting(); });
   EXPECT_FALSE(gate.WaitUntilEmpty(absl::InfiniteDuration()));
   impatient.join();
@@ -66,7 +90,7 @@ TEST(CallGate, NoCallRunsAfterClosedAndEmpty) {
   std::vector<std::thread> callers;
   for (int i = 0; i < 4; ++i) {
     callers.emplace_back([&] {
-      while (gate.Enter()) {
+      while (gate.Enter().ok()) {
         running.fetch_add(1);
         let_in = true;
         running.fetch_sub(1);

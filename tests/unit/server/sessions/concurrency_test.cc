@@ -147,11 +147,14 @@ class ConcurrencyTest : public ::testing::TestWithParam<std::string> {
     return waiting.Wait();
   }
 
-  static absl::StatusOr<UpdateAnswer> Update(Session& session,
-                                             std::optional<std::int64_t> step,
-                                             Verdict verdict) {
+  // Without a step the vote is a request of its own.
+  absl::StatusOr<UpdateAnswer> Update(Session& session,
+                                      std::optional<std::int64_t> step,
+                                      Verdict verdict) {
+    Vote vote = VoteOf(verdict);
+    if (!step) vote.request_id = absl::StrCat("u", requests_++);
     Waiting<absl::StatusOr<UpdateAnswer>> waiting;
-    session.Update(step, VoteOf(verdict), waiting.Callback());
+    session.Update(step, std::move(vote), waiting.Callback());
     return waiting.Wait();
   }
 
@@ -159,6 +162,7 @@ class ConcurrencyTest : public ::testing::TestWithParam<std::string> {
   std::unique_ptr<Store> store_;
   std::unique_ptr<Registry> registry_;
   Witness witness_;
+  std::atomic<int> requests_{0};
 };
 
 INSTANTIATE_TEST_SUITE_P(Stores, ConcurrencyTest,
@@ -198,8 +202,8 @@ TEST_P(ConcurrencyTest, AStepIsDecidedOnceAndEverybodyHearsTheSame) {
   EXPECT_THAT(session->Snapshot()->state.attempted(), Eq(kSteps));
 }
 
-// Without a step or request every vote is a decision of its own; restores and
-// looks in between. No number is lost or used twice.
+// Without a step every request is a decision of its own; restores and looks in
+// between. No number is lost or used twice.
 TEST_P(ConcurrencyTest, EveryDecisionHasANumberOfItsOwn) {
   constexpr int kRounds = 40;
   const auto created = Create("run");

@@ -234,6 +234,36 @@ TEST_F(RegistryTest, AnUnknownCreationThatWasLostIsMadeAnew) {
   EXPECT_THAT(Create(Request("a", "c1")), IsOk());
 }
 
+// Nobody names the lost sessions again: they must not take all places.
+TEST_F(RegistryTest, CreationsThatWereLostTakeNoPlaceOnceTheStoreAnswers) {
+  store_.FailReads(true);
+  for (const char* name : {"a", "b", "c", "d"}) {
+    store_.FailNextWrite(Fault::kLostUnknown);
+    EXPECT_THAT(Create(Request(name)), IsError(Reason::kStoreUnavailable));
+  }
+  // They may be there.
+  EXPECT_THAT(registry_->size(), Eq(4));
+  const int reloads = store_.reloads();
+  EXPECT_THAT(Create(Request("e")), IsError(Reason::kTooManySessions));
+  // A store that is away is asked once, not once per session.
+  EXPECT_THAT(store_.reloads(), Eq(reloads + 1));
+  store_.FailReads(false);
+  EXPECT_THAT(Create(Request("e")), IsOk());
+  EXPECT_THAT(registry_->size(), Eq(1));
+  EXPECT_THAT(Delete("e", "", ""), IsOk());
+  EXPECT_THAT(registry_->size(), Eq(0));
+}
+
+TEST_F(RegistryTest, AnUnknownCreationThatIsThereStays) {
+  store_.FailReads(true);
+  store_.FailNextWrite(Fault::kWrittenUnknown);
+  EXPECT_THAT(Create(Request("a")), IsError(Reason::kStoreUnavailable));
+  store_.FailReads(false);
+  EXPECT_THAT(Create(Request("b")), IsOk());
+  EXPECT_THAT(registry_->Find("a", ""), IsOk());
+  EXPECT_THAT(registry_->size(), Eq(2));
+}
+
 TEST_F(RegistryTest, SessionsAreLimited) {
   for (const char* name : {"a", "b", "c", "d"}) MustCreate(name);
   const Created refused = Create(Request("e"));

@@ -32,6 +32,7 @@ using ::lossscaler::testing::IsErrorSaying;
 using ::lossscaler::testing::IsOk;
 using ::lossscaler::testing::VoteOf;
 using ::testing::Eq;
+using ::testing::Gt;
 using ::testing::Optional;
 using ::testing::SizeIs;
 
@@ -97,7 +98,7 @@ class SessionTest : public ::testing::Test {
 
   void DecideMany(std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) {
-      ASSERT_THAT(Update(std::nullopt, Verdict::kFinite), IsOk());
+      ASSERT_THAT(Update(Step(), Verdict::kFinite), IsOk());
     }
   }
 
@@ -233,6 +234,65 @@ TEST_F(SessionTest, ARequestIsFoundInTheJournalToo) {
   store_.FailReads(true);
   EXPECT_THAT(Update(std::nullopt, vote), IsError(Reason::kStoreUnavailable));
   EXPECT_THAT(Step(), Eq(kDecisionsInMemory + 2));
+}
+
+// As the journal finds it.
+TEST_F(SessionTest, TheLatestDecisionOfARequestIsFound) {
+  Vote vote = VoteOf(Verdict::kFinite);
+  vote.request_id = "r1";
+  ASSERT_THAT(Update(1, vote), IsOk());
+  const absl::StatusOr<UpdateAnswer> later = Update(2, vote);
+  ASSERT_THAT(later, IsOk());
+  ASSERT_THAT(later->decision.step, Eq(2));
+  const absl::StatusOr<UpdateAnswer> again = Update(std::nullopt, vote);
+  ASSERT_THAT(again, IsOk());
+  EXPECT_THAT(again->decision, Eq(later->decision));
+  DecideMany(kDecisionsInMemory);
+  const absl::StatusOr<UpdateAnswer> read = Update(std::nullopt, vote);
+  ASSERT_THAT(read, IsOk());
+  EXPECT_THAT(read->decision, Eq(later->decision));
+}
+
+// An abstention may name any base, so that whose base it is must not decide
+// whether two of them are the same: the journal does not know it.
+TEST_F(SessionTest, ARepeatedVoteHearsTheSameBeforeAndAfterARestart) {
+  Vote abstain = VoteOf(Verdict::kAbstain);
+  abstain.base = 7;
+  abstain.base_session_uid = "uid-0";
+  Vote finite = VoteOf(Verdict::kFinite);
+  finite.base = 0;
+  finite.base_session_uid = "uid-1";
+  Vote foreign = finite;
+  foreign.base_session_uid = "uid-0";
+  const absl::StatusOr<UpdateAnswer> first = Update(1, abstain);
+  const absl::StatusOr<UpdateAnswer> second = Update(2, finite);
+  ASSERT_THAT(first, IsOk());
+  ASSERT_THAT(second, IsOk());
+  for (const char* const when : {"before", "after"}) {
+    SCOPED_TRACE(when);
+    for (const char* const uid : {"uid-0", "uid-1", "uid-2", ""}) {
+      abstain.base_session_uid = uid;
+      const absl::StatusOr<UpdateAnswer> again = Update(1, abstain);
+      ASSERT_THAT(again, IsOk());
+      EXPECT_THAT(again->decision, Eq(first->decision));
+    }
+    const absl::StatusOr<UpdateAnswer> again = Update(2, finite);
+    ASSERT_THAT(again, IsOk());
+    EXPECT_THAT(again->decision, Eq(second->decision));
+    EXPECT_THAT(Update(2, foreign), IsError(Reason::kVoteConflict));
+    session_ = Restarted();
+  }
+}
+
+TEST_F(SessionTest, AVoteThatMakesNoSenseIsNotTaken) {
+  EXPECT_THAT(Update(std::nullopt, Verdict::kFinite),
+              IsError(Reason::kRequestIdRequired));
+  FinishStream(1, "s", false);
+  EXPECT_THAT(Update(1, StreamVote({"s", "s"})),
+              IsError(Reason::kInvalidField));
+  EXPECT_THAT(Restore(std::nullopt, "no spaces"),
+              IsError(Reason::kInvalidField));
+  EXPECT_THAT(Step(), Eq(1));
 }
 
 // ---- Scales -------------------------------------------------------------
@@ -552,6 +612,20 @@ TEST_F(SessionTest, ARepeatedStreamVoteGetsTheDecision) {
 }
 
 // Hole M1.
+TEST_F(SessionTest, AStreamThatIsTakenBackHasNoVerdict) {
+  FinishStream(1, "s", false);
+  EXPECT_THAT(budget_.taken(), Gt(0));
+  session_->RetractStream(1, "s");
+  EXPECT_THAT(budget_.taken(), Eq(0));
+  EXPECT_THAT(Update(1, StreamVote({"s"})), IsError(Reason::kVerdictLost));
+  EXPECT_THAT(session_->OpenStream(1, "s"), IsError(Reason::kStreamIdUsed));
+  // Another step's stream of that id is another stream.
+  DecideMany(1);
+  FinishStream(2, "s", false);
+  session_->RetractStream(1, "s");
+  EXPECT_THAT(Update(2, StreamVote({"s"})), IsOk());
+}
+
 TEST_F(SessionTest, ARestartLosesVerdictsAndSaysSo) {
   FinishStream(1, "a", true);
   session_ = Restarted();

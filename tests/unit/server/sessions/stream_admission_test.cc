@@ -3,6 +3,8 @@
 
 #include "sessions/stream_admission.h"
 
+#include <optional>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lossscaler/core/error.h"
@@ -12,6 +14,7 @@ namespace lossscaler::server {
 namespace {
 
 using ::lossscaler::testing::IsError;
+using ::lossscaler::testing::IsErrorSaying;
 using ::lossscaler::testing::IsOk;
 using ::testing::Contains;
 using ::testing::Eq;
@@ -43,6 +46,24 @@ TEST(StreamAdmission, RefusedBytesAreNotTaken) {
   EXPECT_THAT(admission.TakeBytes(40), IsOk());
   admission.ReturnBytes(100);
   EXPECT_THAT(admission.bytes_in_flight(), Eq(0));
+}
+
+TEST(StreamAdmission, BytesThatNeverFitAreNotWorthWaitingFor) {
+  StreamAdmission admission(Limits{.max_bytes_in_flight = 100});
+  const absl::Status status = admission.TakeBytes(101);
+  EXPECT_THAT(status, IsErrorSaying(Reason::kTooManyBytes, "waiting does not"));
+  EXPECT_THAT(RetryDelayOf(status), Eq(std::nullopt));
+  EXPECT_THAT(MetadataOf(status), Contains(Pair("bytes", "101")));
+  EXPECT_THAT(MetadataOf(status), Contains(Pair("limit", "100")));
+  EXPECT_THAT(admission.TakeBytes(100), IsOk());
+}
+
+TEST(StreamAdmission, TensorsAreCounted) {
+  const StreamAdmission admission(Limits{.max_tensors_per_stream = 3});
+  EXPECT_THAT(admission.CheckTensorCount(3), IsOk());
+  const absl::Status status = admission.CheckTensorCount(4);
+  EXPECT_THAT(status, IsError(Reason::kTooManyTensors));
+  EXPECT_THAT(MetadataOf(status), Contains(Pair("tensors", "4")));
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ class UnscaleStreamTest : public ::testing::Test {
     Vote vote;
     vote.stream_ids = std::move(stream_ids);
     Caught<absl::StatusOr<UpdateAnswer>> caught;
-    session_->Update(std::nullopt, vote, caught.Callback());
+    session_->Update(session_->Snapshot()->state.step, vote, caught.Callback());
     EXPECT_THAT(caught.size(), Eq(1u));
     return caught.at(0);
   }
@@ -290,6 +290,15 @@ TEST_F(UnscaleStreamTest, ABrokenStreamNeverBecomesAVerdict) {
   }
   EXPECT_THAT(VoteBy({"s1"}), IsError(Reason::kVerdictLost));
   EXPECT_THAT(VoteBy({"s2"}), IsError(Reason::kVerdictLost));
+}
+
+TEST_F(UnscaleStreamTest, AStreamWhoseSummaryIsLostBecomesNoVerdict) {
+  const Opened stream = Open({.stream_id = "s", .tensors = {Tensor("w", 2)}});
+  ASSERT_THAT(stream, IsOk());
+  ASSERT_THAT(Send(**stream, 0, 0, {1, 1}), IsOk());
+  ASSERT_THAT((*stream)->Finish(), IsOk());
+  (*stream)->Retract();
+  EXPECT_THAT(VoteBy({"s"}), IsError(Reason::kVerdictLost));
 }
 
 TEST_F(UnscaleStreamTest, AStreamIdIsUsedOncePerStep) {
@@ -525,13 +534,15 @@ TEST_F(UnscaleStreamTest, TheDescriptionOfTensorsIsPaidForToo) {
     tensor.ranges.push_back({.offset = 2 * i, .count = 1});
   }
   // 16 bytes a range: 2 MiB, beside one chunk of 8 bytes.
-  EXPECT_THAT(
+  const absl::Status status =
       UnscaleStream::Open(
           session_,
           {.stream_id = NextId(), .tensors = {tensor}, .max_chunk_bytes = 8},
           &small)
-          .status(),
-      IsError(Reason::kTooManyBytes));
+          .status();
+  EXPECT_THAT(status, IsError(Reason::kTooManyBytes));
+  // They never fit.
+  EXPECT_THAT(RetryDelayOf(status), Eq(std::nullopt));
 }
 
 }  // namespace

@@ -111,10 +111,16 @@ TEST_F(SqliteFailureTest, IsHealthyAgainAfterAWriteThatSucceeds) {
 }
 
 TEST_F(SqliteFailureTest, WritesNothingOfAGroupThatDoesNotFit) {
-  std::promise<void> everything_queued;
-  std::shared_future<void> queued = everything_queued.get_future().share();
-  options_.before_commit = [queued] {
-    queued.wait();
+  // The first transaction is held until the others are queued behind it, so
+  // that these become one group.
+  std::promise<void> first_begun;
+  std::promise<void> others_queued;
+  bool first = true;
+  options_.before_commit = [&] {
+    if (std::exchange(first, false)) {
+      first_begun.set_value();
+      others_queued.get_future().wait();
+    }
     return SQLITE_OK;
   };
   const std::unique_ptr<Store> store = MustOpen(options_);
@@ -122,13 +128,14 @@ TEST_F(SqliteFailureTest, WritesNothingOfAGroupThatDoesNotFit) {
   const SessionState b = NewState("b", "u2");
   std::vector<std::future<Answer>> answers;
   answers.push_back(CommitAsync(store.get(), Creation(a)));
+  first_begun.get_future().wait();
   // A megabyte needs 256 pages of 4 KiB, more than there is room for.
   max_pages_ = Sql("PRAGMA page_count") + 40;
   Write large = NextStep(a);
   large.decision->explanation.assign(1 << 20, 'x');
   answers.push_back(CommitAsync(store.get(), large));
   answers.push_back(CommitAsync(store.get(), Creation(b)));
-  everything_queued.set_value();
+  others_queued.set_value();
   EXPECT_EQ(answers[0].get().result, WriteResult::kDone);
   // SQLite gives up the transaction: neither is there, and both say so.
   EXPECT_EQ(answers[1].get().result, WriteResult::kNotDone);

@@ -7,8 +7,8 @@
 //
 // Thread safety: any thread, at any time.
 
-#ifndef LOSSSCALER_SERVER_RPC_IDLE_WATCHDOG_H_
-#define LOSSSCALER_SERVER_RPC_IDLE_WATCHDOG_H_
+#ifndef LOSSSCALER_SERVER_OPS_IDLE_WATCHDOG_H_
+#define LOSSSCALER_SERVER_OPS_IDLE_WATCHDOG_H_
 
 #include <chrono>
 #include <cstdint>
@@ -24,32 +24,35 @@ namespace lossscaler::server {
 class IdleWatchdog {
  public:
   using Id = std::uint64_t;
+  using Clock = std::chrono::steady_clock;
 
-  // Streams are told within 1.25 times `limit`.
-  explicit IdleWatchdog(absl::Duration limit);
+  // Streams are told within 1.25 times `limit`. Tests inject a clock.
+  explicit IdleWatchdog(absl::Duration limit,
+                        std::function<Clock::time_point()> now = Clock::now);
   ~IdleWatchdog();
 
   IdleWatchdog(const IdleWatchdog&) = delete;
   IdleWatchdog& operator=(const IdleWatchdog&) = delete;
 
-  // Calls `on_idle` once if Touch() is not called for `limit`. It is called
-  // under the watchdog's lock: it must not call the watchdog.
-  Id Watch(std::function<void()> on_idle) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Calls `on_idle` if Touch() is not called for `limit`: once if it returns
+  // true; false says that it is not idle after all, and is as good as Touch().
+  // It is called under the watchdog's lock: it must not call the watchdog.
+  Id Watch(std::function<bool()> on_idle) ABSL_LOCKS_EXCLUDED(mutex_);
   // Something moved.
   void Touch(Id id) ABSL_LOCKS_EXCLUDED(mutex_);
   // `on_idle` is not running and will not run once this returns.
   void Forget(Id id) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  using Clock = std::chrono::steady_clock;
   struct Watched {
     Clock::time_point touched;
-    std::function<void()> on_idle;
+    std::function<bool()> on_idle;
   };
 
   void Run() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const Clock::duration limit_;
+  const std::function<Clock::time_point()> now_;
 
   Mutex mutex_;
   CondVar changed_;
@@ -61,4 +64,4 @@ class IdleWatchdog {
 
 }  // namespace lossscaler::server
 
-#endif  // LOSSSCALER_SERVER_RPC_IDLE_WATCHDOG_H_
+#endif  // LOSSSCALER_SERVER_OPS_IDLE_WATCHDOG_H_

@@ -1,7 +1,7 @@
 // Copyright 2026 The Loss Scaler Service Authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "rpc/idle_watchdog.h"
+#include "ops/idle_watchdog.h"
 
 #include <functional>
 #include <utility>
@@ -10,8 +10,11 @@
 
 namespace lossscaler::server {
 
-IdleWatchdog::IdleWatchdog(absl::Duration limit)
-    : limit_(absl::ToChronoNanoseconds(limit)), thread_([this] { Run(); }) {}
+IdleWatchdog::IdleWatchdog(absl::Duration limit,
+                           std::function<Clock::time_point()> now)
+    : limit_(absl::ToChronoNanoseconds(limit)),
+      now_(std::move(now)),
+      thread_([this] { Run(); }) {}
 
 IdleWatchdog::~IdleWatchdog() {
   {
@@ -22,12 +25,12 @@ IdleWatchdog::~IdleWatchdog() {
   thread_.join();
 }
 
-IdleWatchdog::Id IdleWatchdog::Watch(std::function<void()> on_idle) {
+IdleWatchdog::Id IdleWatchdog::Watch(std::function<bool()> on_idle) {
   Id id;
   {
     MutexLock lock(&mutex_);
     id = next_id_++;
-    watched_[id] = {.touched = Clock::now(), .on_idle = std::move(on_idle)};
+    watched_[id] = {.touched = now_(), .on_idle = std::move(on_idle)};
   }
   changed_.Signal();
   return id;
@@ -36,7 +39,7 @@ IdleWatchdog::Id IdleWatchdog::Watch(std::function<void()> on_idle) {
 void IdleWatchdog::Touch(Id id) {
   MutexLock lock(&mutex_);
   const auto found = watched_.find(id);
-  if (found != watched_.end()) found->second.touched = Clock::now();
+  if (found != watched_.end()) found->second.touched = now_();
 }
 
 void IdleWatchdog::Forget(Id id) {
@@ -52,14 +55,18 @@ void IdleWatchdog::Run() {
       continue;
     }
     changed_.WaitFor(&mutex_, absl::FromChrono(limit_) / 4);
-    const Clock::time_point now = Clock::now();
+    const Clock::time_point now = now_();
     for (auto it = watched_.begin(); it != watched_.end();) {
       if (now - it->second.touched < limit_) {
         ++it;
         continue;
       }
-      it->second.on_idle();
-      it = watched_.erase(it);
+      if (it->second.on_idle()) {
+        it = watched_.erase(it);
+      } else {
+        it->second.touched = now;
+        ++it;
+      }
     }
   }
 }
