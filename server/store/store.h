@@ -101,7 +101,7 @@ class Store {
   virtual absl::StatusOr<std::optional<Decision>> FindDecisionByRequest(
       std::string_view session_uid, std::string_view request_id) = 0;
 
-  // A deletion by its request id; the latest 10,000 are kept.
+  // A deletion by its request id; about the latest 10,000 are kept.
   virtual absl::StatusOr<std::optional<Deletion>> FindDeletion(
       std::string_view request_id) = 0;
 
