@@ -14,7 +14,8 @@ if(LOSSSCALER_SANITIZE)
   # members of std::regex that it takes for uninitialised.
   add_compile_options(
     -fsanitize=${LOSSSCALER_SANITIZE} -fno-sanitize=null,vptr
-    -fno-sanitize-recover=all -fno-omit-frame-pointer -Wno-maybe-uninitialized)
+    -fno-sanitize-recover=all -fno-omit-frame-pointer
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   add_link_options(-fsanitize=${LOSSSCALER_SANITIZE})
 endif()
 

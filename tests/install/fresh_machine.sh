@@ -48,6 +48,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
 # This machine's Debian package sources, one line each as sources.list wants them.
+# shellcheck disable=SC2016 # apt-get fills in $(SITE) and the like.
 sources() {
   apt-get indextargets --format 'deb $(SITE) $(RELEASE) $(COMPONENT)' \
     'Identifier: Packages' 'Origin: Debian' | sort -u
