@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "gtest/gtest.h"
 
 namespace lossscaler::testing {
@@ -43,8 +44,8 @@ bool SendAll(int socket, const char* data, ssize_t size) {
 
 }  // namespace
 
-CuttingProxy::CuttingProxy(int port, std::int64_t cut_after_bytes)
-    : server_port_(port), cut_after_bytes_(cut_after_bytes) {
+CuttingProxy::CuttingProxy(int port, std::int64_t cut_after_bytes, Then then)
+    : cut_after_bytes_(cut_after_bytes), then_(then), server_port_(port) {
   listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address = Loopback(0);
   socklen_t length = sizeof(address);
@@ -85,20 +86,36 @@ bool CuttingProxy::cut() {
   return cut_;
 }
 
+bool CuttingProxy::WaitUntilCut() {
+  MutexLock lock(&mutex_);
+  const absl::Time deadline = absl::Now() + absl::Seconds(30);
+  while (!cut_ && absl::Now() < deadline) {
+    cut_changed_.WaitFor(&mutex_, absl::Seconds(1));
+  }
+  return cut_;
+}
+
+void CuttingProxy::set_port(int port) {
+  MutexLock lock(&mutex_);
+  server_port_ = port;
+}
+
 void CuttingProxy::Accept() {
   bool first = true;
   while (true) {
     const int client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (client < 0) return;
     const int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address = Loopback(server_port_);
-    EXPECT_EQ(
-        connect(server, reinterpret_cast<sockaddr*>(&address), sizeof(address)),
-        0);
     MutexLock lock(&mutex_);
     sockets_.push_back(client);
     sockets_.push_back(server);
     if (stopping_) return;
+    sockaddr_in address = Loopback(server_port_);
+    if (connect(server, reinterpret_cast<sockaddr*>(&address),
+                sizeof(address)) != 0) {
+      shutdown(client, SHUT_RDWR);
+      continue;
+    }
     const std::int64_t budget = first ? cut_after_bytes_ : -1;
     first = false;
     forwarders_.emplace_back([this, client, server, budget] {
@@ -128,8 +145,15 @@ void CuttingProxy::Forward(int client, int server, std::int64_t budget) {
       if (budget >= 0) budget -= got;
     }
     if (budget == 0) {
-      MutexLock lock(&mutex_);
-      cut_ = true;
+      {
+        MutexLock lock(&mutex_);
+        cut_ = true;
+        cut_changed_.SignalAll();
+      }
+      // What a held server still sends is lost with its connection.
+      while (then_ == Then::kHold &&
+             recv(server, buffer.data(), buffer.size(), 0) > 0) {
+      }
       return;
     }
   }

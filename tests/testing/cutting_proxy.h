@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // CuttingProxy: a TCP proxy on a free loopback port that cuts its first
-// connection after a given number of bytes from the server, and forwards all
-// later ones whole.
+// connection after a given number of bytes from the server, or holds it there
+// until the server closes it, and forwards all later ones whole.
 //
-// What a client sees is a network that breaks in the middle of a message.
+// What a client sees is a network that breaks, or a server that stands still,
+// in the middle of a message. Where no server is, connections are closed.
 
 #ifndef LOSSSCALER_TESTS_TESTING_CUTTING_PROXY_H_
 #define LOSSSCALER_TESTS_TESTING_CUTTING_PROXY_H_
@@ -21,8 +22,10 @@ namespace lossscaler::testing {
 
 class CuttingProxy {
  public:
+  enum class Then { kCut, kHold };
+
   // Forwards to 127.0.0.1:`port`.
-  CuttingProxy(int port, std::int64_t cut_after_bytes);
+  CuttingProxy(int port, std::int64_t cut_after_bytes, Then then = Then::kCut);
   ~CuttingProxy();
 
   CuttingProxy(const CuttingProxy&) = delete;
@@ -30,8 +33,13 @@ class CuttingProxy {
 
   std::string address() const;
 
-  // Whether the first connection has been cut.
+  // Whether the first connection has been cut, or is held.
   bool cut() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Waits until it is; false if half a minute was not enough.
+  bool WaitUntilCut() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Forwards later connections to another port: that of a new server.
+  void set_port(int port) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   // Accepts until the listener is shut down.
@@ -40,12 +48,14 @@ class CuttingProxy {
   // from the server. Negative: no limit.
   void Forward(int client, int server, std::int64_t budget);
 
-  const int server_port_;
   const std::int64_t cut_after_bytes_;
+  const Then then_;
   int listener_ = -1;
   int port_ = 0;
 
   Mutex mutex_;
+  CondVar cut_changed_;
+  int server_port_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool cut_ ABSL_GUARDED_BY(mutex_) = false;
   // Shut down to end the threads that forward them.

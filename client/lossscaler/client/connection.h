@@ -16,6 +16,7 @@
 #define LOSSSCALER_CLIENT_CONNECTION_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -78,11 +79,21 @@ struct ScaleLossAnswer {
   std::vector<int> overflowing_losses;
 };
 
+// How far a call to Unscale has come. Bytes are those of the gradients as
+// given; they never fall.
+struct UnscaleProgress {
+  std::uint64_t bytes_done = 0;
+  std::uint64_t bytes_total = 0;
+};
+
 struct UnscaleCall {
   SessionRef session;
   std::optional<std::int64_t> step;
   std::span<const GradientTensor> tensors;
   bool skip_statistics = false;
+  // Called on the calling thread as answers arrive, at most ten times a second,
+  // and once more when all have.
+  std::function<void(const UnscaleProgress&)> on_progress;
 };
 
 struct UnscaleAnswer {
@@ -111,6 +122,22 @@ struct RestoreAnswer {
   SessionInfo session;
 };
 
+// What a server allows. Fields as in the proto's ServerLimits; 0 where an older
+// server does not say.
+struct ServerLimits {
+  std::int64_t max_sessions = 0;
+  std::int64_t max_unscale_streams = 0;
+  std::int64_t max_bytes_in_flight = 0;
+  std::int64_t max_tensors_per_stream = 0;
+  // Payload of one chunk.
+  std::int64_t max_chunk_bytes = 0;
+  std::int64_t max_losses_per_call = 0;
+  // Steps back that a decision can be replayed.
+  std::int64_t replayable_decisions = 0;
+  // How long an Unscale stream may be silent.
+  absl::Duration unscale_idle;
+};
+
 struct ServerInfo {
   std::string version;
   std::vector<std::string> features;
@@ -118,7 +145,7 @@ struct ServerInfo {
   std::string durability;
   std::int64_t start_count = 0;
   std::int64_t sessions = 0;
-  std::int64_t max_chunk_bytes = 0;
+  ServerLimits limits;
 };
 
 class Connection {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -40,9 +41,27 @@ struct WaitReport {
   absl::Status last_error;
 };
 
+// Transport security. Contents of PEM files, not their names; see
+// credentials.h.
+struct TlsOptions {
+  // The authorities that may vouch for the server. Empty: the machine's own.
+  std::string ca_certificates;
+  // Who this client is, for servers that ask: a certificate chain and its
+  // private key. Both or neither.
+  std::string certificate_chain;
+  std::string private_key;
+};
+
 struct ClientOptions {
   // "host:port", or "unix:/path/of/socket".
   std::string address = "127.0.0.1:50551";
+
+  // Null: no transport security.
+  std::optional<TlsOptions> tls;
+  // Sent with every call as "authorization: Bearer ...". Empty: none. Without
+  // TLS a token travels only to this machine (a loopback address or a unix
+  // socket); every other call fails with INVALID_CREDENTIALS.
+  std::string token;
 
   // For each attempt of a call that does not stream.
   absl::Duration unary_deadline = absl::Seconds(10);

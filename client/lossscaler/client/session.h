@@ -45,6 +45,7 @@
 #define LOSSSCALER_CLIENT_SESSION_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -73,6 +74,9 @@ struct ScaledLosses {
 struct UnscaleOptions {
   // Leave out sum_of_squares and absolute_maximum.
   bool skip_statistics = false;
+  // Called on the calling thread as answers arrive, and once more when all
+  // have; not at all for local work. See UnscaleProgress.
+  std::function<void(const UnscaleProgress&)> on_progress;
 };
 
 struct UnscaleResult {

@@ -199,7 +199,8 @@ absl::StatusOr<UnscaleResult> Step::Unscale(
       {.session = state_->session->ref,
        .step = state_->begun.step,
        .tensors = tensors,
-       .skip_statistics = options.skip_statistics});
+       .skip_statistics = options.skip_statistics,
+       .on_progress = options.on_progress});
   if (!answer.ok()) {
     if (!IsBeforeTheFirst(answer.status())) state_->lost = true;
     state_->session->Learn(answer.status());

@@ -84,6 +84,8 @@ constexpr ReasonRow kReasonTable[] = {
     {Reason::kDraining, "DRAINING", StatusCode::kUnavailable},
     {Reason::kUnavailableBudgetSpent, "UNAVAILABLE_BUDGET_SPENT",
      StatusCode::kUnavailable},
+    {Reason::kInvalidCredentials, "INVALID_CREDENTIALS",
+     StatusCode::kInvalidArgument},
     {Reason::kMalformedAnswer, "MALFORMED_ANSWER", StatusCode::kInternal},
 };
 

@@ -73,6 +73,7 @@ enum class Reason {
   kDraining,
   // Raised by the client library itself.
   kUnavailableBudgetSpent,  // UNAVAILABLE
+  kInvalidCredentials,      // INVALID_ARGUMENT
   kMalformedAnswer,         // INTERNAL
 };
 

@@ -23,6 +23,8 @@
 namespace lossscaler {
 namespace {
 
+// clang-tidy 14 does not see that literals use it.
+// NOLINTNEXTLINE(misc-unused-using-decls)
 using std::string_view_literals::operator""sv;
 
 constexpr std::string_view kStaticMembers[] = {"scale"};
@@ -215,8 +217,9 @@ class DocumentReader : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool Number(std::string digits) {
-    if (depth_ != kMembers)
+    if (depth_ != kMembers) {
       return Unexpected(absl::StrCat("the number ", ShownNumber(digits)));
+    }
     return Take({true, std::move(digits)});
   }
 

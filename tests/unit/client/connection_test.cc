@@ -382,5 +382,75 @@ TEST_F(ConnectionTest, SendsNoMessageOver4MiB) {
               IsError(Reason::kTooManyTensors));
 }
 
+// No attempt is made, so nothing can leak and nothing is retried.
+class BadCredentialsTest : public ConnectionTest {
+ protected:
+  void ExpectRefused(const std::string& what) {
+    EXPECT_CALL(*stub_, GetServerInfo).Times(0);
+    EXPECT_CALL(*stub_, Update).Times(0);
+    EXPECT_CALL(*stub_, Unscale).Times(0);
+    const auto connection = Connect();
+    const auto expected = IsErrorSaying(Reason::kInvalidCredentials, what);
+    EXPECT_THAT(connection->GetServerInfo(), expected);
+    UpdateCall update{.session = {.name = "a"}, .step = 1};
+    update.vote.verdict = Verdict::kFinite;
+    EXPECT_THAT(connection->Update(update), expected);
+    update.single_attempt = absl::Seconds(1);
+    EXPECT_THAT(connection->Update(update), expected);
+    float value = 1;
+    const GradientTensor tensors[] = {InPlace("w", std::span(&value, 1))};
+    EXPECT_THAT(
+        connection->Unscale({.session = {.name = "a"}, .tensors = tensors}),
+        expected);
+    // And a connection can always be made.
+    EXPECT_NE(MakeConnection(options_), nullptr);
+  }
+};
+
+TEST_F(BadCredentialsTest, ATokenWouldLeaveThisMachineWithoutTls) {
+  options_.address = "scaler.example.org:50551";
+  options_.token = "t0ken";
+  ExpectRefused("scaler.example.org");
+}
+
+TEST_F(BadCredentialsTest, ATokenIsNoHeader) {
+  options_.token = "two\r\nlines";
+  ExpectRefused("byte 4");
+  options_.token = std::string(4097, 'x');
+  ExpectRefused("4097");
+}
+
+TEST_F(BadCredentialsTest, ACertificateHasNoKeyOrAKeyNoCertificate) {
+  options_.tls = TlsOptions{.certificate_chain = "c"};
+  ExpectRefused("not a private key");
+  options_.tls = TlsOptions{.private_key = "k"};
+  ExpectRefused("not a certificate chain");
+}
+
+TEST_F(ConnectionTest, ReadsEveryLimitOfTheServer) {
+  EXPECT_CALL(*stub_, GetServerInfo).WillOnce([](auto*, auto&, auto* response) {
+    v1::ServerLimits* limits = response->mutable_limits();
+    limits->set_max_sessions(1);
+    limits->set_max_unscale_streams(2);
+    limits->set_max_bytes_in_flight(3);
+    limits->set_max_tensors_per_stream(4);
+    limits->set_max_chunk_bytes(5);
+    limits->set_max_losses_per_call(6);
+    limits->set_replayable_decisions(7);
+    limits->set_unscale_idle_millis(8'500);
+    return absl::OkStatus();
+  });
+  const auto info = Connect()->GetServerInfo();
+  ASSERT_THAT(info, IsOk());
+  EXPECT_EQ(info->limits.max_sessions, 1);
+  EXPECT_EQ(info->limits.max_unscale_streams, 2);
+  EXPECT_EQ(info->limits.max_bytes_in_flight, 3);
+  EXPECT_EQ(info->limits.max_tensors_per_stream, 4);
+  EXPECT_EQ(info->limits.max_chunk_bytes, 5);
+  EXPECT_EQ(info->limits.max_losses_per_call, 6);
+  EXPECT_EQ(info->limits.replayable_decisions, 7);
+  EXPECT_EQ(info->limits.unscale_idle, absl::Milliseconds(8'500));
+}
+
 }  // namespace
 }  // namespace lossscaler::internal

@@ -22,7 +22,8 @@ TEST(LocalAddressTest, KnowsOthers) {
   for (const char* target :
        {"", ":", "dns://", "dns://localhost", "10.0.0.1:1", "128.0.0.1",
         "127.example.org:1", "localhost.example.org:1", "[2001:db8::1]:1", "[",
-        "dns://localhost/example.org:1"}) {
+        "dns://localhost/example.org:1", "ipv6:[::1]:1,[2001:db8::1]:1",
+        "ipv6:[::1]:1%2C[2001:db8::1]:1", "ipv4:127.0.0.1:1,10.0.0.1:1"}) {
     EXPECT_FALSE(IsLocalAddress(target)) << target;
   }
 }

@@ -3,12 +3,16 @@
 
 // Unscale of a connection over real streams.
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "Eigen/Core"
@@ -72,11 +76,13 @@ class UnscaleCallTest : public ::testing::Test {
     ConnectionImpl connection(MakeStub(server->Channel()), options_);
     return connection.Unscale({.session = {.name = "team/run", .uid = "uid-1"},
                                .step = step,
-                               .tensors = tensors});
+                               .tensors = tensors,
+                               .on_progress = on_progress_});
   }
 
   std::shared_ptr<FakeClock> clock_ = std::make_shared<FakeClock>();
   ClientOptions options_;
+  std::function<void(const UnscaleProgress&)> on_progress_;
   std::vector<float> a_ = Values(1'000);
 };
 
@@ -282,6 +288,46 @@ TEST_F(UnscaleCallTest, ReadsAndWritesAtOnce) {
   ScriptedUnscaleServer server({Honest(kScale)});
   EXPECT_THAT(Unscale(&server, {InPlace("l", std::span(large))}), IsOk());
   EXPECT_EQ(large, std::vector<float>(8 << 20, 2.0F));
+}
+
+// 1,000 floats and 2 doubles as given, whatever is stored.
+TEST_F(UnscaleCallTest, ReportsProgressThatNeverFallsOverStreams) {
+  std::vector<std::uint64_t> done;
+  const std::thread::id caller = std::this_thread::get_id();
+  on_progress_ = [&](const UnscaleProgress& progress) {
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+    EXPECT_EQ(progress.bytes_total, 4'016);
+    done.push_back(progress.bytes_done);
+    clock_->Advance(absl::Seconds(1));
+  };
+  std::vector<double> d = {24, 36};
+  ScriptedUnscaleServer server(
+      {Honest(kScale, 4, kLost), Honest(kScale, 2, kLost), Honest(kScale)});
+  EXPECT_THAT(Unscale(&server, {InPlace("a", std::span(a_)),
+                                CheckOnly("d", std::span(d))}),
+              IsError(Reason::kInvalidTensor));
+  EXPECT_TRUE(done.empty());
+  EXPECT_THAT(Unscale(&server, {InPlace("a", std::span(a_)),
+                                InPlace("d", std::span(d))}),
+              IsOk());
+  ASSERT_FALSE(done.empty());
+  EXPECT_TRUE(std::is_sorted(done.begin(), done.end()));
+  EXPECT_EQ(done.back(), 4'016);
+  EXPECT_EQ(std::count(done.begin(), done.end(), 4'016), 1);
+}
+
+TEST_F(UnscaleCallTest, NeverReportsTheEndOfACallThatFails) {
+  std::vector<std::uint64_t> done;
+  on_progress_ = [&](const UnscaleProgress& progress) {
+    done.push_back(progress.bytes_done);
+  };
+  ScriptedUnscaleServer server(
+      {Honest(kScale, 9, kLost),
+       Honest(kScale, 0,
+              ToGrpc(MakeError(Reason::kStepForgotten, "too old")))});
+  EXPECT_THAT(Unscale(&server, {InPlace("a", std::span(a_))}),
+              IsError(Reason::kStepForgotten));
+  for (const std::uint64_t bytes : done) EXPECT_LT(bytes, 4'000);
 }
 
 }  // namespace

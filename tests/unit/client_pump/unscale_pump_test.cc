@@ -581,6 +581,44 @@ TEST_F(PumpTest, CancelsAStreamOnWhichNothingMoves) {
   EXPECT_EQ(b_, Divided(Values(3)));
 }
 
+// Each answer waits until the one before was seen.
+TEST_F(PumpTest, ShowsAWatcherTheBytesAsTheyAreAnswered) {
+  const UnscalePlan plan = MustPlan({InPlace("b", std::span(b_))});
+  Mutex mutex;
+  CondVar changed;
+  std::uint64_t seen = 0;
+  const std::thread::id caller = std::this_thread::get_id();
+  UnscalePump pump(plan, {.chunk_bytes = 4,
+                          .watch =
+                              [&](std::uint64_t bytes) {
+                                EXPECT_EQ(std::this_thread::get_id(), caller);
+                                MutexLock lock(&mutex);
+                                EXPECT_GE(bytes, seen);
+                                seen = bytes;
+                                changed.SignalAll();
+                              },
+                          .watch_interval = absl::Milliseconds(1)});
+  UnscalePeer peer(plan, kScale);
+  Open(&pump, &peer);
+  std::thread server([&] {
+    for (const std::uint64_t bytes : {4, 8, 12}) {
+      const std::optional<OutgoingChunk> chunk = Take(&pump);
+      pump.WriteDone();
+      pump.OnChunk(peer.Answer(*chunk).View());
+      MutexLock lock(&mutex);
+      while (seen < bytes) changed.Wait(&mutex);
+      EXPECT_EQ(seen, bytes);
+    }
+    OutgoingChunk none;
+    EXPECT_EQ(pump.TakeWrite(&none), Write::kHalfClose);
+    pump.OnSummary(peer.Summary());
+    pump.OnStreamDone(absl::OkStatus());
+  });
+  EXPECT_THAT(pump.WaitForStream(absl::InfiniteDuration(), [] {}), IsOk());
+  server.join();
+  EXPECT_EQ(seen, 12);
+}
+
 // A queue between two threads; Take() blocks, nullopt when closed.
 template <typename T>
 class Channel {

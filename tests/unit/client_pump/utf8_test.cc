@@ -10,6 +10,8 @@
 namespace lossscaler::internal {
 namespace {
 
+// clang-tidy 14 does not see that literals use it.
+// NOLINTNEXTLINE(misc-unused-using-decls)
 using std::string_view_literals::operator""sv;
 
 TEST(IsUtf8Test, AcceptsEveryLength) {

@@ -79,6 +79,8 @@ TEST(ReasonTest, NamesAndCodesAreThoseOfTheContract) {
       {Reason::kDraining, "DRAINING", absl::StatusCode::kUnavailable},
       {Reason::kUnavailableBudgetSpent, "UNAVAILABLE_BUDGET_SPENT",
        absl::StatusCode::kUnavailable},
+      {Reason::kInvalidCredentials, "INVALID_CREDENTIALS",
+       absl::StatusCode::kInvalidArgument},
       {Reason::kMalformedAnswer, "MALFORMED_ANSWER",
        absl::StatusCode::kInternal},
   };

@@ -19,6 +19,8 @@
 #include "absl/strings/str_cat.h"
 #include "lossscaler/client/client.h"
 #include "lossscaler/client/internal/boottime_clock.h"
+#include "lossscaler/client/internal/call_credentials.h"
+#include "lossscaler/client/internal/progress_meter.h"
 #include "lossscaler/client/internal/random_id.h"
 #include "lossscaler/client/internal/unscale_stream.h"
 #include "lossscaler/client/internal/utf8.h"
@@ -186,6 +188,25 @@ std::size_t LargestPayload(const UnscalePlan& plan, std::size_t chunk_bytes) {
   return std::clamp(chunk_bytes, std::size_t{8}, kMaxPayloadBytes / widening);
 }
 
+std::uint64_t InputBytes(const UnscalePlan& plan) {
+  std::uint64_t bytes = 0;
+  for (const GradientTensor& tensor : plan.tensors) {
+    bytes += tensor.element_count() * ElementSize(tensor.type);
+  }
+  return bytes;
+}
+
+ServerLimits LimitsFromProto(const v1::ServerLimits& limits) {
+  return {.max_sessions = limits.max_sessions(),
+          .max_unscale_streams = limits.max_unscale_streams(),
+          .max_bytes_in_flight = limits.max_bytes_in_flight(),
+          .max_tensors_per_stream = limits.max_tensors_per_stream(),
+          .max_chunk_bytes = limits.max_chunk_bytes(),
+          .max_losses_per_call = limits.max_losses_per_call(),
+          .replayable_decisions = limits.replayable_decisions(),
+          .unscale_idle = absl::Milliseconds(limits.unscale_idle_millis())};
+}
+
 }  // namespace
 
 ConnectionImpl::ConnectionImpl(std::shared_ptr<Stub> stub,
@@ -212,7 +233,10 @@ absl::Status ConnectionImpl::Call(std::string_view name,
     grpc::ClientContext context;
     context.set_deadline(DeadlineIn(loop.AttemptTimeout()));
     response->Clear();
-    absl::Status status = (stub_.get()->*method)(&context, request, response);
+    absl::Status status = Authorize(options_, &context);
+    if (status.ok()) {
+      status = (stub_.get()->*method)(&context, request, response);
+    }
     if (status.ok()) return status;
     status = loop.WaitAfter(status, idempotency);
     if (!status.ok()) return status;
@@ -403,11 +427,17 @@ absl::StatusOr<UnscaleAnswer> ConnectionImpl::Unscale(const UnscaleCall& call) {
   if (!status.ok()) return status;
   const absl::StatusOr<UnscalePlan> plan = PlanUnscale(call.tensors);
   if (!plan.ok()) return plan.status();
-  UnscalePump pump(*plan,
-                   {.chunk_bytes = LargestPayload(*plan, options_.chunk_bytes),
-                    .max_chunks_in_flight = options_.max_chunks_in_flight,
-                    .statistics = !call.skip_statistics,
-                    .step = call.step});
+  PumpOptions pump_options{
+      .chunk_bytes = LargestPayload(*plan, options_.chunk_bytes),
+      .max_chunks_in_flight = options_.max_chunks_in_flight,
+      .statistics = !call.skip_statistics,
+      .step = call.step};
+  ProgressMeter meter(call.on_progress, InputBytes(*plan), clock_.get());
+  if (call.on_progress) {
+    pump_options.watch = [&meter](std::uint64_t bytes) { meter.Note(bytes); };
+    pump_options.watch_interval = ProgressMeter::kInterval;
+  }
+  UnscalePump pump(*plan, pump_options);
 
   RetryLoop loop = StartLoop("Unscale");
   for (;;) {
@@ -415,8 +445,8 @@ absl::StatusOr<UnscaleAnswer> ConnectionImpl::Unscale(const UnscaleCall& call) {
     absl::StatusOr<v1::UnscaleOpen> open = NextOpen(call, *plan, &pump);
     if (!open.ok()) return open.status();
     UnscaleStream stream(&pump, *std::move(open));
-    status =
-        stream.Run(stub_.get(), loop.Within(options_.stream_stall_timeout));
+    status = stream.Run(stub_.get(), options_,
+                        loop.Within(options_.stream_stall_timeout));
     if (status.ok()) break;
     if (!IsRetryable(status, Idempotency::kIdempotent)) {
       if (pump.answers() > 0 && RefusesTensors(status)) {
@@ -430,6 +460,7 @@ absl::StatusOr<UnscaleAnswer> ConnectionImpl::Unscale(const UnscaleCall& call) {
     status = loop.WaitAfter(status, Idempotency::kIdempotent);
     if (!status.ok()) return status;
   }
+  meter.Finish();
   return UnscaleAnswer{.scale = pump.opened()->scale,
                        .step = pump.opened()->step,
                        .epoch = pump.opened()->epoch,
@@ -451,7 +482,8 @@ absl::StatusOr<UpdateAnswer> ConnectionImpl::Update(const UpdateCall& call) {
   if (call.single_attempt) {
     grpc::ClientContext context;
     context.set_deadline(DeadlineIn(*call.single_attempt));
-    status = stub_->Update(&context, request, &response);
+    status = Authorize(options_, &context);
+    if (status.ok()) status = stub_->Update(&context, request, &response);
   } else {
     const bool idempotent = call.step || !call.vote.request_id.empty();
     status = Call(
@@ -483,7 +515,7 @@ absl::StatusOr<ServerInfo> ConnectionImpl::GetServerInfo() {
   info.durability = response.durability();
   info.start_count = response.start_count();
   info.sessions = response.sessions();
-  info.max_chunk_bytes = response.limits().max_chunk_bytes();
+  info.limits = LimitsFromProto(response.limits());
   return info;
 }
 

@@ -10,7 +10,7 @@ namespace lossscaler::internal {
 
 // Whether a gRPC target is on this machine: a unix socket, or "localhost",
 // 127.0.0.0/8 or ::1 with or without a port and a "dns:", "ipv4:" or "ipv6:"
-// before it.
+// before it. Several addresses in one target are not.
 //
 // Thread safety: a free function without state.
 bool IsLocalAddress(std::string_view target);

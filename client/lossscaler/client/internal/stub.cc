@@ -74,6 +74,16 @@ class GrpcStub : public Stub {
   const std::unique_ptr<v1::LossScalerService::Stub> stub_;
 };
 
+std::shared_ptr<grpc::ChannelCredentials> ChannelCredentialsOf(
+    const ClientOptions& options) {
+  if (!options.tls) return grpc::InsecureChannelCredentials();
+  grpc::SslCredentialsOptions ssl;
+  ssl.pem_root_certs = options.tls->ca_certificates;
+  ssl.pem_cert_chain = options.tls->certificate_chain;
+  ssl.pem_private_key = options.tls->private_key;
+  return grpc::SslCredentials(ssl);
+}
+
 }  // namespace
 
 std::shared_ptr<grpc::Channel> MakeChannel(const ClientOptions& options) {
@@ -98,8 +108,8 @@ std::shared_ptr<grpc::Channel> MakeChannel(const ClientOptions& options) {
   if (IsLocalAddress(options.address)) {
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   }
-  return grpc::CreateCustomChannel(
-      options.address, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(options.address,
+                                   ChannelCredentialsOf(options), arguments);
 }
 
 std::shared_ptr<Stub> MakeStub(std::shared_ptr<grpc::Channel> channel) {

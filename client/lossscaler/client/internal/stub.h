@@ -58,7 +58,8 @@ class Stub {
 
 // The channel of a client: connects lazily, finds a restarted server within
 // about two seconds, leaves retries to us, and takes no proxy to a server on
-// this machine.
+// this machine. It has the options' transport security; the token goes with
+// each call (call_credentials.h).
 std::shared_ptr<grpc::Channel> MakeChannel(const ClientOptions& options);
 
 std::shared_ptr<Stub> MakeStub(std::shared_ptr<grpc::Channel> channel);

@@ -31,7 +31,7 @@ constexpr int kStallTicks = 4;
 // Condition variables cannot wait for ever and a day.
 constexpr absl::Duration kLongestTick = absl::Hours(1);
 
-absl::Status Malformed(const std::string& what, ErrorMetadata metadata) {
+absl::Status Malformed(const std::string& what, const ErrorMetadata& metadata) {
   return MakeError(
       Reason::kMalformedAnswer,
       absl::StrCat(what,
@@ -132,8 +132,10 @@ std::vector<TensorRest> UnscalePump::BeginStream() {
 
 absl::Status UnscalePump::WaitForStream(absl::Duration stall_timeout,
                                         const std::function<void()>& cancel) {
+  // A watcher is served by waking now and then, not by every answer.
   const absl::Duration tick =
-      std::min(stall_timeout / kStallTicks, kLongestTick);
+      std::min({stall_timeout / kStallTicks, kLongestTick,
+                options_.watch ? options_.watch_interval : kLongestTick});
   bool stalled = false;
   MutexLock lock(&mutex_);
   std::uint64_t seen = moves_;
@@ -146,7 +148,15 @@ absl::Status UnscalePump::WaitForStream(absl::Duration stall_timeout,
     if (ended_.WaitFor(&mutex_, tick)) continue;  // Or a spurious wake.
     quiet = moves_ == seen ? quiet + tick : absl::ZeroDuration();
     seen = moves_;
-    if (quiet < stall_timeout || done_) continue;
+    if (done_) break;
+    if (options_.watch && failure_.ok()) {
+      const std::uint64_t bytes = bytes_answered_;
+      mutex_.Unlock();
+      options_.watch(bytes);
+      mutex_.Lock();
+      if (done_) break;
+    }
+    if (quiet < stall_timeout) continue;
     stalled = true;
     mutex_.Unlock();
     cancel();
@@ -318,6 +328,7 @@ bool UnscalePump::OnChunk(const ChunkAnswer& answer) {
   MutexLock lock(&mutex_);
   in_flight_.pop_front();
   answered_[asked.tensor] = asked.offset + asked.count;
+  bytes_answered_ += asked.count * ElementSize(tensor.type);
   verdicts_[asked.tensor].Merge(verdict);
   stream_total_.Merge(verdict);
   ++answers_;

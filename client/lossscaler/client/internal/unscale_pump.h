@@ -52,6 +52,10 @@ struct PumpOptions {
   bool statistics = true;
   // The step that the caller named.
   std::optional<std::int64_t> step;
+  // Told how many bytes of the gradients, as given, are answered: on the thread
+  // of WaitForStream(), without a lock, every watch_interval.
+  std::function<void(std::uint64_t)> watch;
+  absl::Duration watch_interval = absl::Milliseconds(100);
 };
 
 // A tensor that a stream has to open: index into UnscalePlan.tensors, and the
@@ -177,6 +181,7 @@ class UnscalePump {
   std::vector<std::uint64_t> answered_ ABSL_GUARDED_BY(mutex_);
   std::vector<UnscaleVerdict> verdicts_ ABSL_GUARDED_BY(mutex_);
   std::uint64_t answers_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::uint64_t bytes_answered_ ABSL_GUARDED_BY(mutex_) = 0;
 
   // The stream.
   std::vector<TensorRest> rest_ ABSL_GUARDED_BY(mutex_);

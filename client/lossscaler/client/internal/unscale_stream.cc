@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "lossscaler/client/internal/call_credentials.h"
 #include "lossscaler/client/internal/wire_status.h"
 #include "lossscaler/wire/convert.h"
 
@@ -25,7 +26,10 @@ UnscaleStream::UnscaleStream(UnscalePump* pump, v1::UnscaleOpen open)
   *request_.mutable_open() = std::move(open);
 }
 
-absl::Status UnscaleStream::Run(Stub* stub, absl::Duration stall_timeout) {
+absl::Status UnscaleStream::Run(Stub* stub, const ClientOptions& options,
+                                absl::Duration stall_timeout) {
+  const absl::Status status = Authorize(options, &context_);
+  if (!status.ok()) return status;
   stub->Unscale(&context_, this);
   StartWrite(&request_);
   StartRead(&response_);

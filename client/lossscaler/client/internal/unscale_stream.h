@@ -12,6 +12,7 @@
 #include "grpcpp/client_context.h"
 #include "lossscaler/client/internal/stub.h"
 #include "lossscaler/client/internal/unscale_pump.h"
+#include "lossscaler/client/options.h"
 #include "lossscaler/v1/unscale.pb.h"
 
 namespace lossscaler::internal {
@@ -23,7 +24,9 @@ class UnscaleStream : private Stub::UnscaleReactor {
   UnscaleStream(UnscalePump* pump, v1::UnscaleOpen open);
 
   // Blocks until the stream has ended; see UnscalePump::WaitForStream().
-  absl::Status Run(Stub* stub, absl::Duration stall_timeout);
+  // INVALID_CREDENTIALS: it was not started; see Authorize().
+  absl::Status Run(Stub* stub, const ClientOptions& options,
+                   absl::Duration stall_timeout);
 
  private:
   void OnWriteDone(bool ok) override;

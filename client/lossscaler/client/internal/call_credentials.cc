@@ -1,0 +1,64 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lossscaler/client/internal/call_credentials.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "lossscaler/client/internal/bearer_token.h"
+#include "lossscaler/client/internal/local_address.h"
+#include "lossscaler/core/error.h"
+
+namespace lossscaler::internal {
+namespace {
+
+absl::Status CheckTls(const TlsOptions& tls) {
+  const bool has_chain = !tls.certificate_chain.empty();
+  if (has_chain == !tls.private_key.empty()) return absl::OkStatus();
+  const std::string given = has_chain ? "a certificate chain" : "a private key";
+  const std::string missing =
+      has_chain ? "a private key" : "a certificate chain";
+  return MakeError(
+      Reason::kInvalidCredentials,
+      absl::StrCat("the TLS options have ", given, " but not ", missing,
+                   "; expected both or neither; nothing was sent"),
+      {{"given", given}, {"missing", missing}});
+}
+
+absl::Status CheckToken(const ClientOptions& options) {
+  const std::string wrong = WhatIsWrongWithToken(options.token);
+  if (!wrong.empty()) {
+    return MakeError(
+        Reason::kInvalidCredentials,
+        absl::StrCat("the token ", wrong, "; expected at most ", kMaxTokenBytes,
+                     " printable ASCII characters without blanks; nothing was "
+                     "sent"),
+        {{"limit", absl::StrCat(kMaxTokenBytes)}});
+  }
+  if (options.tls || IsLocalAddress(options.address)) return absl::OkStatus();
+  return MakeError(
+      Reason::kInvalidCredentials,
+      absl::StrCat("without TLS the token would go to ",
+                   Quoted(options.address),
+                   " for everybody on the way to read; nothing was sent: use "
+                   "TLS, or an address of this machine"),
+      {{"address", options.address}});
+}
+
+}  // namespace
+
+absl::Status Authorize(const ClientOptions& options,
+                       grpc::ClientContext* context) {
+  if (options.tls) {
+    const absl::Status status = CheckTls(*options.tls);
+    if (!status.ok()) return status;
+  }
+  if (options.token.empty()) return absl::OkStatus();
+  const absl::Status status = CheckToken(options);
+  if (!status.ok()) return status;
+  context->AddMetadata("authorization", absl::StrCat("Bearer ", options.token));
+  return absl::OkStatus();
+}
+
+}  // namespace lossscaler::internal
