@@ -5,124 +5,130 @@
 
 #include <algorithm>
 #include <memory>
+#include <ostream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "ctl/command_flags.h"
+#include "ctl/connection_flags.h"
 #include "ctl/exit_code.h"
-#include "lossscaler/core/loss_scaler.h"
+#include "ctl/failure.h"
+#include "ctl/help_formatter.h"
+#include "lossscaler/core/error.h"
 
 namespace lossscaler::ctl {
 namespace {
 
-// What `create` is told about the scaler.
-struct ScalerFlags {
-  bool none = false;
-  bool dynamic = false;
-  double static_scale = 0;
-  DynamicOptions options;
+// The whole command line.
+struct CommandLine {
+  CommandLine();
+
+  CLI::App app;
+  ConnectionFlags connection;
+  bool json = false;
+  std::vector<Command> commands;
 };
 
-void AddScalerFlags(CLI::App* create, ScalerFlags* flags) {
-  CLI::Option_group* kind =
-      create->add_option_group("kind", "Exactly one of these:");
-  kind->add_flag("--none", flags->none, "scale 1, for ever");
-  kind->add_option("--static", flags->static_scale, "a constant scale")
-      ->type_name("SCALE");
-  CLI::Option* dynamic = kind->add_flag(
-      "--dynamic", flags->dynamic,
-      "a scale that backs off on overflow and grows after clean steps");
-  kind->require_option(1);
-
-  create
-      ->add_option("--init-scale", flags->options.initial_scale,
-                   "initial scale")
-      ->capture_default_str()
-      ->needs(dynamic);
-  create
-      ->add_option("--growth-factor", flags->options.growth_factor,
-                   "multiplies the scale after growth-interval clean steps")
-      ->capture_default_str()
-      ->needs(dynamic);
-  create
-      ->add_option("--backoff-factor", flags->options.backoff_factor,
-                   "multiplies the scale on overflow")
-      ->capture_default_str()
-      ->needs(dynamic);
-  create
-      ->add_option("--growth-interval", flags->options.growth_interval,
-                   "clean steps in a row before the scale grows")
-      ->capture_default_str()
-      ->needs(dynamic);
+CommandLine::CommandLine()
+    : app("look after the sessions of a loss scaler service\n\n"
+          "Creates, shows and changes the sessions of a lossscalerd server, "
+          "and does by hand what a trainer does in each step: scale the loss, "
+          "unscale the gradients, vote, and hear the decision. Results are "
+          "written to standard output, errors to standard error as one line. "
+          "Options may stand before or after the command.",
+          "lossscalerctl") {
+  // Commands inherit what is set before they are added.
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_help_flag("-h,--help", "show this page, or that of a command");
+  app.fallthrough();
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "lossscalerctl " LOSSSCALER_VERSION,
+                       "show the version");
+  app.add_flag("--json", json,
+               "write the result as one line of JSON, and an error too");
+  AddConnectionFlags(&app, &connection);
+  app.footer(
+      "lossscalerd &\n"
+      "lossscalerctl create team/project/run --dynamic\n"
+      "lossscalerctl list --json | jq '.[].name'\n"
+      "LOSSSCALER_ADDRESS=unix:/run/scaler lossscalerctl health");
+  for (const auto add : {AddCreate, AddList, AddGet, AddDelete, AddRestore,
+                         AddScale, AddUpdate, AddUnscale, AddHealth, AddInfo}) {
+    commands.push_back(add(&app));
+  }
 }
 
-absl::StatusOr<LossScaler> MakeScaler(const ScalerFlags& flags) {
-  if (flags.none) return LossScaler::None();
-  if (flags.dynamic) return LossScaler::Dynamic(flags.options);
-  return LossScaler::Static(flags.static_scale);
+// The command that was named, as far as the line was read.
+std::string CommandOf(const CLI::App& app) {
+  const std::vector<CLI::App*> parsed = app.get_subcommands();
+  return parsed.empty() ? "" : parsed.front()->get_name();
+}
+
+std::string WhatIsWrong(const CLI::App& app, const CLI::ParseError& error) {
+  if (!CommandOf(app).empty()) return error.what();
+  const std::vector<std::string> extras = app.remaining();
+  if (!extras.empty()) {
+    return absl::StrCat("there is no command or option ",
+                        Quoted(extras.front()));
+  }
+  if (error.get_name() == "RequiredError") return "no command is given";
+  return error.what();
+}
+
+// A line that could not be read may have asked for JSON all the same.
+Format FormatOf(int argc, const char* const* argv) {
+  const bool json = std::any_of(argv, argv + argc, [](const char* argument) {
+    return std::string_view(argument) == "--json";
+  });
+  return json ? Format::kJson : Format::kText;
+}
+
+int RunCommand(const CommandLine& line, const Environment& environment) {
+  Invocation invocation = {.environment = environment,
+                           .format = line.json ? Format::kJson : Format::kText,
+                           .command = CommandOf(line.app),
+                           .options = {}};
+  absl::StatusOr<ClientOptions> options = MakeClientOptions(line.connection);
+  if (!options.ok()) return invocation.Fail(options.status());
+  invocation.options = *std::move(options);
+  const auto command = std::find_if(
+      line.commands.begin(), line.commands.end(),
+      [](const Command& candidate) { return candidate.app->parsed(); });
+  return command->run(invocation);
+}
+
+int ParseAndRun(int argc, const char* const* argv,
+                const Environment& environment) {
+  CommandLine line;
+  try {
+    line.app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    environment.out << line.app.help();
+    return kDone;
+  } catch (const CLI::CallForVersion& version) {
+    environment.out << version.what() << "\n";
+    return kDone;
+  } catch (const CLI::ParseError& error) {
+    return WrongUsage(environment, FormatOf(argc, argv), CommandOf(line.app),
+                      WhatIsWrong(line.app, error));
+  }
+  return RunCommand(line, environment);
 }
 
 }  // namespace
 
 int RunCommandLine(int argc, const char* const* argv,
                    const Environment& environment) {
-  CLI::App app(
-      "Looks after the sessions of a loss scaler service.\n"
-      "Exit codes: 0 done; 1 refused by the server, or not serving; 2 wrong "
-      "usage; 3 server out of reach.",
-      "lossscalerctl");
-  ClientOptions options;
-  double wait_seconds = 5;
-  bool json = false;
-  app.add_option("--address", options.address, "host:port or unix:/path")
-      ->envname("LOSSSCALER_ADDRESS")
-      ->capture_default_str();
-  app.add_option("--wait", wait_seconds,
-                 "how many seconds to wait for a server that is away")
-      ->check(CLI::Range(0.0, 86'400.0))
-      ->capture_default_str();
-  app.add_flag("--json", json, "print JSON");
-  app.require_subcommand(1);
-  app.fallthrough();
-
-  std::string name;
-  std::string prefix;
-  ScalerFlags scaler;
-  CLI::App* create = app.add_subcommand("create", "creates a session");
-  create->add_option("name", name, "team/project/run")->required();
-  AddScalerFlags(create, &scaler);
-  CLI::App* get = app.add_subcommand("get", "shows a session");
-  get->add_option("name", name, "team/project/run")->required();
-  CLI::App* list = app.add_subcommand("list", "lists sessions by name");
-  list->add_option("prefix", prefix, "only names that start with this");
-  CLI::App* remove =
-      app.add_subcommand("delete", "deletes a session and its journal");
-  remove->add_option("name", name, "team/project/run")->required();
-  CLI::App* health = app.add_subcommand("health", "asks whether it serves");
-
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    // 0 for --help.
-    return app.exit(error, environment.out, environment.err) == 0 ? kDone
-                                                                  : kWrongUsage;
-  }
-
-  const Format format = json ? Format::kJson : Format::kText;
-  const absl::Duration wait = absl::Seconds(wait_seconds);
-  if (health->parsed()) {
-    return Health(environment, options.address, wait, format);
-  }
-  options.unavailable_budget = wait;
-  options.unary_deadline =
-      std::clamp(wait, absl::Seconds(1), options.unary_deadline);
-  const std::shared_ptr<Connection> connection = environment.connect(options);
-  const Client client(connection);
-  if (create->parsed()) {
-    return Create(environment, client, name, MakeScaler(scaler), format);
-  }
-  if (get->parsed()) return Get(environment, *connection, name, format);
-  if (list->parsed()) return List(environment, client, prefix, format);
-  return Delete(environment, client, name, format);
+  const int code = ParseAndRun(argc, argv, environment);
+  // A result that nobody got must not look like one.
+  if (environment.out.flush() || code != kDone) return code;
+  return Fail(environment, FormatOf(argc, argv),
+              absl::DataLossError(
+                  "the result could not be written to standard output"));
 }
 
 }  // namespace lossscaler::ctl

@@ -3,48 +3,76 @@
 
 #include "ctl/commands.h"
 
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <istream>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "ctl/exit_code.h"
+#include "ctl/failure.h"
 #include "ctl/printing.h"
 #include "lossscaler/core/error.h"
+#include "lossscaler/core/loss_scaler_json.h"
 
 namespace lossscaler::ctl {
 namespace {
 
-int Fail(const Environment& environment, const absl::Status& status) {
-  const std::string reason = ReasonNameOf(status);
-  environment.err << "lossscalerctl: "
-                  << (reason.empty() ? absl::StatusCodeToString(status.code())
-                                     : reason)
-                  << ": " << std::string(status.message()) << "\n";
-  switch (status.code()) {
-    case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kDeadlineExceeded:
-      return kOutOfReach;
-    case absl::StatusCode::kInvalidArgument:
-      return kWrongUsage;
-    default:
-      return kRefused;
+// The largest scaler has less than 1 KiB.
+constexpr std::size_t kMaxCheckpointBytes = std::size_t{64} << 10;
+
+absl::StatusOr<std::string> ReadAtMost(std::istream& stream, std::size_t limit,
+                                       const std::string& file) {
+  std::string text(limit + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  if (stream.bad() || (stream.fail() && !stream.eof())) {
+    const std::string why = std::strerror(errno);
+    return MakeError(Reason::kInvalidField,
+                     absl::StrCat("cannot read ", Quoted(file), ": ", why),
+                     {{"file", Quoted(file)}, {"error", why}});
   }
+  if (text.size() > limit) {
+    return MakeError(
+        Reason::kInvalidScaler,
+        absl::StrCat(Quoted(file), " has more than ", limit,
+                     " bytes, which no scaler has; give what `lossscalerctl "
+                     "get NAME --checkpoint` wrote"),
+        {{"file", Quoted(file)}, {"limit", absl::StrCat(limit)}});
+  }
+  return text;
+}
+
+absl::StatusOr<LossScaler> ReadCheckpoint(const Environment& environment,
+                                          const std::string& file) {
+  std::ifstream opened;
+  errno = 0;
+  if (file != "-") opened.open(file, std::ios::binary);
+  const absl::StatusOr<std::string> text = ReadAtMost(
+      file == "-" ? environment.in : opened, kMaxCheckpointBytes, file);
+  if (!text.ok()) return text.status();
+  return LossScalerFromJson(*text);
 }
 
 }  // namespace
 
-int Create(const Environment& environment, Client client,
+int Create(const Environment& environment, Connection& connection,
            const std::string& name, const absl::StatusOr<LossScaler>& scaler,
-           Format format) {
-  if (!scaler.ok()) return Fail(environment, scaler.status());
-  const absl::StatusOr<Session> session = client.CreateSession(name, *scaler);
-  if (!session.ok()) return Fail(environment, session.status());
+           IfExists if_exists, Format format) {
+  if (!scaler.ok()) return Fail(environment, format, scaler.status());
+  const absl::StatusOr<SessionInfo> session =
+      connection.CreateSession(name, *scaler, if_exists);
+  if (!session.ok()) return Fail(environment, format, session.status());
   if (format == Format::kJson) {
-    environment.out << CreatedJson(session->name(), session->uid()) << "\n";
+    environment.out << CreatedJson(session->name, session->uid) << "\n";
   } else {
-    environment.out << "created " << session->name() << " (uid "
-                    << session->uid() << ")\n";
+    // An equal session that was there already is told apart by nobody.
+    environment.out << (if_exists == IfExists::kFail ? "created " : "there is ")
+                    << session->name << " (uid " << session->uid << ")\n";
   }
   return kDone;
 }
@@ -53,9 +81,18 @@ int Get(const Environment& environment, Connection& connection,
         const std::string& name, Format format) {
   const absl::StatusOr<SessionInfo> info =
       connection.GetSession({.name = name, .uid = ""});
-  if (!info.ok()) return Fail(environment, info.status());
+  if (!info.ok()) return Fail(environment, format, info.status());
   environment.out << (format == Format::kJson ? SessionJson(*info) + "\n"
                                               : SessionText(*info));
+  return kDone;
+}
+
+int GetCheckpoint(const Environment& environment, Connection& connection,
+                  const std::string& name, Format format) {
+  const absl::StatusOr<SessionInfo> info =
+      connection.GetSession({.name = name, .uid = ""});
+  if (!info.ok()) return Fail(environment, format, info.status());
+  environment.out << ToJson(info->scaler) << "\n";
   return kDone;
 }
 
@@ -63,16 +100,17 @@ int List(const Environment& environment, Client client,
          const std::string& prefix, Format format) {
   const absl::StatusOr<std::vector<SessionInfo>> sessions =
       client.ListSessions(prefix);
-  if (!sessions.ok()) return Fail(environment, sessions.status());
+  if (!sessions.ok()) return Fail(environment, format, sessions.status());
   environment.out << (format == Format::kJson ? SessionsJson(*sessions) + "\n"
                                               : SessionsText(*sessions));
   return kDone;
 }
 
-int Delete(const Environment& environment, Client client,
+int Delete(const Environment& environment, Connection& connection,
            const std::string& name, Format format) {
-  const absl::Status status = client.DeleteSession(name);
-  if (!status.ok()) return Fail(environment, status);
+  const absl::Status status =
+      connection.DeleteSession({.name = name, .uid = ""});
+  if (!status.ok()) return Fail(environment, format, status);
   if (format == Format::kJson) {
     environment.out << DeletedJson(name) << "\n";
   } else {
@@ -81,14 +119,40 @@ int Delete(const Environment& environment, Client client,
   return kDone;
 }
 
-int Health(const Environment& environment, const std::string& address,
-           absl::Duration wait, Format format) {
-  const absl::StatusOr<bool> serving = environment.is_serving(address, wait);
-  if (!serving.ok()) return Fail(environment, serving.status());
+int Restore(const Environment& environment, Connection& connection,
+            const RestoreRequest& request, Format format) {
+  const absl::StatusOr<LossScaler> scaler =
+      ReadCheckpoint(environment, request.file);
+  if (!scaler.ok()) return Fail(environment, format, scaler.status());
+  const absl::StatusOr<RestoreAnswer> answer =
+      connection.RestoreSession({.name = request.session, .uid = ""}, *scaler,
+                                request.if_epoch, request.request_id);
+  if (!answer.ok()) return Fail(environment, format, answer.status());
+  const Current& current = answer->session.current;
+  environment.out << (format == Format::kJson
+                          ? DecidedJson(answer->decision, current) + "\n"
+                          : DecidedText(answer->decision, current));
+  return kDone;
+}
+
+int Health(const Environment& environment, const ClientOptions& options,
+           Format format) {
+  const absl::StatusOr<bool> serving =
+      environment.is_serving(options, options.unavailable_budget);
+  if (!serving.ok()) return Fail(environment, format, serving.status());
   const std::string state = *serving ? "SERVING" : "NOT_SERVING";
   environment.out << (format == Format::kJson ? HealthJson(state) : state)
                   << "\n";
   return *serving ? kDone : kRefused;
+}
+
+int Info(const Environment& environment, Connection& connection,
+         Format format) {
+  const absl::StatusOr<ServerInfo> info = connection.GetServerInfo();
+  if (!info.ok()) return Fail(environment, format, info.status());
+  environment.out << (format == Format::kJson ? ServerJson(*info) + "\n"
+                                              : ServerText(*info));
+  return kDone;
 }
 
 }  // namespace lossscaler::ctl

@@ -1,7 +1,7 @@
 // Copyright 2026 The Loss Scaler Service Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The commands of lossscalerctl, after their flags have been read.
+// The commands about sessions and servers, after their flags have been read.
 //
 // Each writes its result to `out`, an error to `err`, and returns an ExitCode.
 //
@@ -10,43 +10,47 @@
 #ifndef LOSSSCALER_CTL_COMMANDS_H_
 #define LOSSSCALER_CTL_COMMANDS_H_
 
-#include <functional>
-#include <iosfwd>
-#include <memory>
+#include <cstdint>
+#include <optional>
 #include <string>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
+#include "ctl/environment.h"
 #include "lossscaler/client/client.h"
 #include "lossscaler/client/connection.h"
+#include "lossscaler/core/loss_scaler.h"
 
 namespace lossscaler::ctl {
 
-// What the commands work with; tests put their own in its place.
-struct Environment {
-  std::ostream& out;
-  std::ostream& err;
-  std::function<std::shared_ptr<Connection>(const ClientOptions&)> connect;
-  // Whether the server at an address serves, asked for at most `wait`.
-  std::function<absl::StatusOr<bool>(const std::string& address,
-                                     absl::Duration wait)>
-      is_serving;
-};
-
-enum class Format { kText, kJson };
-
-int Create(const Environment& environment, Client client,
+// Fails with the error of `scaler` if it is one.
+int Create(const Environment& environment, Connection& connection,
            const std::string& name, const absl::StatusOr<LossScaler>& scaler,
-           Format format);
+           IfExists if_exists, Format format);
 int Get(const Environment& environment, Connection& connection,
         const std::string& name, Format format);
+// Writes nothing but the scaler, as RestoreRequest::file has it.
+int GetCheckpoint(const Environment& environment, Connection& connection,
+                  const std::string& name, Format format);
 int List(const Environment& environment, Client client,
          const std::string& prefix, Format format);
-int Delete(const Environment& environment, Client client,
+int Delete(const Environment& environment, Connection& connection,
            const std::string& name, Format format);
-int Health(const Environment& environment, const std::string& address,
-           absl::Duration wait, Format format);
+
+struct RestoreRequest {
+  std::string session;
+  // JSON of lossscaler/core/loss_scaler_json.h, at most 64 KiB; "-" is `in`.
+  std::string file;
+  std::optional<std::int64_t> if_epoch;
+  // Empty: one of the client's own.
+  std::string request_id;
+};
+int Restore(const Environment& environment, Connection& connection,
+            const RestoreRequest& request, Format format);
+
+// kDone if the server serves, kRefused if it says that it does not.
+int Health(const Environment& environment, const ClientOptions& options,
+           Format format);
+int Info(const Environment& environment, Connection& connection, Format format);
 
 }  // namespace lossscaler::ctl
 

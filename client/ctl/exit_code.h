@@ -12,6 +12,8 @@ enum ExitCode {
   kRefused = 1,
   kWrongUsage = 2,
   kOutOfReach = 3,
+  // `unscale --fail-on-overflow` found a gradient that is not finite.
+  kOverflowFound = 4,
 };
 
 }  // namespace lossscaler::ctl

@@ -11,15 +11,18 @@
 #include "absl/strings/str_cat.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "grpcpp/grpcpp.h"
+#include "lossscaler/client/internal/call_credentials.h"
 #include "lossscaler/client/internal/stub.h"
 
 namespace lossscaler::ctl {
 
-absl::StatusOr<bool> IsServing(const std::string& address,
+absl::StatusOr<bool> IsServing(const ClientOptions& options,
                                absl::Duration wait) {
-  const auto stub = grpc::health::v1::Health::NewStub(
-      internal::MakeChannel({.address = address}));
+  const auto stub =
+      grpc::health::v1::Health::NewStub(internal::MakeChannel(options));
   grpc::ClientContext context;
+  const absl::Status authorized = internal::Authorize(options, &context);
+  if (!authorized.ok()) return authorized;
   // Without waiting for a server there is still a connection to be made.
   context.set_wait_for_ready(wait > absl::ZeroDuration());
   context.set_deadline(std::chrono::system_clock::now() +
@@ -28,8 +31,9 @@ absl::StatusOr<bool> IsServing(const std::string& address,
   grpc::health::v1::HealthCheckResponse response;
   const grpc::Status status = stub->Check(&context, {}, &response);
   if (!status.ok()) {
-    return absl::UnavailableError(absl::StrCat(
-        "no server at ", address, " says how it is: ", status.error_message()));
+    return absl::UnavailableError(
+        absl::StrCat("no server at ", options.address,
+                     " says how it is: ", status.error_message()));
   }
   return response.status() == grpc::health::v1::HealthCheckResponse::SERVING;
 }

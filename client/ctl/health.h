@@ -4,18 +4,19 @@
 #ifndef LOSSSCALER_CTL_HEALTH_H_
 #define LOSSSCALER_CTL_HEALTH_H_
 
-#include <string>
-
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "lossscaler/client/options.h"
 
 namespace lossscaler::ctl {
 
-// Whether the server at `address` says it serves (grpc.health.v1, the server
-// as a whole). UNAVAILABLE if nobody answers within `wait`.
+// Whether the server of `options` says it serves (grpc.health.v1, the server
+// as a whole). UNAVAILABLE if it does not say so within `wait`;
+// INVALID_CREDENTIALS if it must not be asked with those of `options`.
 //
 // Thread safety: a free function without state.
-absl::StatusOr<bool> IsServing(const std::string& address, absl::Duration wait);
+absl::StatusOr<bool> IsServing(const ClientOptions& options,
+                               absl::Duration wait);
 
 }  // namespace lossscaler::ctl
 

@@ -4,13 +4,18 @@
 #include "ctl/printing.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "ctl/table.h"
 #include "lossscaler/core/loss_scaler_json.h"
 #include "lossscaler/core/number_text.h"
 #include "nlohmann/json.hpp"
@@ -19,30 +24,9 @@ namespace lossscaler::ctl {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Row = std::vector<std::string>;
 
 std::string TimeText(absl::Time time) {
   return absl::FormatTime(absl::RFC3339_sec, time, absl::UTCTimeZone());
-}
-
-// Columns as wide as their widest cell, two spaces apart.
-std::string Table(const std::vector<Row>& rows) {
-  std::vector<std::size_t> widths;
-  for (const Row& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      widths[i] = std::max(widths[i], row[i].size());
-    }
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      text += row[i];
-      if (i + 1 < row.size()) text.append(widths[i] - row[i].size() + 2, ' ');
-    }
-    text += '\n';
-  }
-  return text;
 }
 
 Json ScalerJson(const LossScaler& scaler) {
@@ -56,10 +40,69 @@ Json DecisionJson(const Decision& decision) {
           {"explanation", decision.explanation},
           {"scale_before", decision.scale_before},
           {"scale_after", decision.scale_after},
+          {"base_before", decision.base_before},
+          {"base_after", decision.base_after},
+          {"epoch_after", decision.epoch_after},
+          {"attempted", decision.attempted},
+          {"applied", decision.applied},
+          {"skipped", decision.skipped},
           {"saturated", decision.saturated},
           {"floored", decision.floored},
           {"stalled", decision.stalled},
           {"decide_time", TimeText(decision.decide_time)}};
+}
+
+Json CurrentJson(const Current& current) {
+  return {{"step", current.step},
+          {"scale", current.scale},
+          {"base", current.base},
+          {"epoch", current.epoch}};
+}
+
+// The shortest decimal that reads back as the same float32.
+std::string FloatText(float value) {
+  char text[32];  // Longer than any shortest float32.
+  const std::to_chars_result written =
+      std::to_chars(text, text + sizeof(text), value);
+  return std::string(text, written.ptr);
+}
+
+Json FloatJson(float value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  const std::string text = FloatText(value);
+  double shortest = 0.0;
+  std::from_chars(text.data(), text.data() + text.size(), shortest);
+  return shortest;
+}
+
+bool Contains(const std::vector<int>& indices, std::size_t index) {
+  return std::find(indices.begin(), indices.end(), static_cast<int>(index)) !=
+         indices.end();
+}
+
+// Marks of a decision that somebody should look at.
+std::string MarksText(const Decision& decision) {
+  std::string marks;
+  if (decision.saturated) marks += " saturated";
+  if (decision.floored) marks += " floored";
+  if (decision.stalled) marks += " stalled";
+  return marks.empty() ? "none" : marks.substr(1);
+}
+
+// The limits by name, in the order of the proto.
+std::vector<std::pair<std::string, std::int64_t>> LimitsOf(
+    const ServerInfo& server) {
+  const ServerLimits& limits = server.limits;
+  return {
+      {"max_sessions", limits.max_sessions},
+      {"max_unscale_streams", limits.max_unscale_streams},
+      {"max_bytes_in_flight", limits.max_bytes_in_flight},
+      {"max_tensors_per_stream", limits.max_tensors_per_stream},
+      {"max_chunk_bytes", limits.max_chunk_bytes},
+      {"max_losses_per_call", limits.max_losses_per_call},
+      {"replayable_decisions", limits.replayable_decisions},
+      {"unscale_idle_millis", absl::ToInt64Milliseconds(limits.unscale_idle)}};
 }
 
 Json ToJsonValue(const SessionInfo& session) {
@@ -67,11 +110,7 @@ Json ToJsonValue(const SessionInfo& session) {
                {"uid", session.uid},
                {"config", ScalerJson(session.config)},
                {"scaler", ScalerJson(session.scaler)},
-               {"current",
-                {{"step", session.current.step},
-                 {"scale", session.current.scale},
-                 {"base", session.current.base},
-                 {"epoch", session.current.epoch}}},
+               {"current", CurrentJson(session.current)},
                {"attempted", session.attempted},
                {"applied", session.applied},
                {"skipped", session.skipped},
@@ -129,6 +168,53 @@ std::string SessionsText(const std::vector<SessionInfo>& sessions) {
   return Table(rows);
 }
 
+std::string DecidedText(const Decision& decision, const Current& current) {
+  return Table({
+      {"step:", absl::StrCat(decision.step)},
+      {"outcome:", std::string(OutcomeName(decision.outcome))},
+      {"reason:", std::string(DecisionReasonName(decision.reason))},
+      {"explanation:", decision.explanation},
+      {"scale:", absl::StrCat(NumberText(decision.scale_before), " -> ",
+                              NumberText(decision.scale_after))},
+      {"marks:", MarksText(decision)},
+      {"applied:", absl::StrCat(decision.applied, " of ", decision.attempted)},
+      {"next step:", absl::StrCat(current.step)},
+  });
+}
+
+std::string ScaledText(const ScaledLossList& list) {
+  std::vector<Row> rows = {{"LOSS", "SCALED", "NOTE"}};
+  for (std::size_t i = 0; i < list.losses.size(); ++i) {
+    std::string note;
+    if (Contains(list.answer.non_finite_losses, i)) {
+      note = "not finite";
+    } else if (Contains(list.answer.overflowing_losses, i)) {
+      note = absl::StrCat("overflows ",
+                          std::string(ElementTypeName(list.loss_type)));
+    }
+    rows.push_back({FloatText(list.losses[i]),
+                    FloatText(list.answer.scaled_losses[i]), std::move(note)});
+  }
+  return absl::StrCat("step ", list.answer.step, ", scale ",
+                      NumberText(list.answer.scale), "\n", Table(rows));
+}
+
+std::string ServerText(const ServerInfo& server) {
+  std::vector<Row> rows = {
+      {"version:", server.version},
+      {"store:", server.store},
+      {"durability:", server.durability},
+      {"starts:", absl::StrCat(server.start_count)},
+      {"sessions:", absl::StrCat(server.sessions)},
+      {"features:",
+       server.features.empty() ? "none" : absl::StrJoin(server.features, ", ")},
+  };
+  for (const auto& [name, limit] : LimitsOf(server)) {
+    rows.push_back({absl::StrCat(name, ":"), absl::StrCat(limit)});
+  }
+  return Table(rows);
+}
+
 std::string SessionJson(const SessionInfo& session) {
   return Dump(ToJsonValue(session));
 }
@@ -147,6 +233,39 @@ std::string CreatedJson(const std::string& name, const std::string& uid) {
 
 std::string DeletedJson(const std::string& name) {
   return Dump({{"deleted", name}});
+}
+
+std::string DecidedJson(const Decision& decision, const Current& current) {
+  return Dump({{"decision", DecisionJson(decision)},
+               {"current", CurrentJson(current)}});
+}
+
+std::string ScaledJson(const ScaledLossList& list) {
+  Json losses = Json::array();
+  for (std::size_t i = 0; i < list.losses.size(); ++i) {
+    losses.push_back(
+        {{"loss", FloatJson(list.losses[i])},
+         {"scaled", FloatJson(list.answer.scaled_losses[i])},
+         {"finite", !Contains(list.answer.non_finite_losses, i)},
+         {"overflows", Contains(list.answer.overflowing_losses, i)}});
+  }
+  return Dump({{"step", list.answer.step},
+               {"epoch", list.answer.epoch},
+               {"scale", list.answer.scale},
+               {"loss_type", std::string(ElementTypeName(list.loss_type))},
+               {"losses", losses}});
+}
+
+std::string ServerJson(const ServerInfo& server) {
+  Json limits = Json::object();
+  for (const auto& [name, limit] : LimitsOf(server)) limits[name] = limit;
+  return Dump({{"version", server.version},
+               {"store", server.store},
+               {"durability", server.durability},
+               {"start_count", server.start_count},
+               {"sessions", server.sessions},
+               {"features", server.features},
+               {"limits", limits}});
 }
 
 std::string HealthJson(const std::string& state) {

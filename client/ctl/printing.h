@@ -12,20 +12,37 @@
 #include <vector>
 
 #include "lossscaler/client/connection.h"
+#include "lossscaler/core/decision.h"
+#include "lossscaler/core/element_type.h"
 
 namespace lossscaler::ctl {
+
+// The answer to a ScaleLoss, beside what was asked.
+struct ScaledLossList {
+  const std::vector<float>& losses;
+  ElementType loss_type;
+  // As many scaled losses as losses.
+  const ScaleLossAnswer& answer;
+};
 
 // "name: value" lines.
 std::string SessionText(const SessionInfo& session);
 // A header and a line for each session, in columns.
 std::string SessionsText(const std::vector<SessionInfo>& sessions);
+std::string DecidedText(const Decision& decision, const Current& current);
+std::string ScaledText(const ScaledLossList& list);
+std::string ServerText(const ServerInfo& server);
 
 // Names as in the proto; config and scaler in their checkpoint form
-// (lossscaler/core/loss_scaler_json.h). Without a line end.
+// (lossscaler/core/loss_scaler_json.h). A number that JSON does not have is
+// "NaN", "Infinity" or "-Infinity". Without a line end.
 std::string SessionJson(const SessionInfo& session);
 std::string SessionsJson(const std::vector<SessionInfo>& sessions);
 std::string CreatedJson(const std::string& name, const std::string& uid);
 std::string DeletedJson(const std::string& name);
+std::string DecidedJson(const Decision& decision, const Current& current);
+std::string ScaledJson(const ScaledLossList& list);
+std::string ServerJson(const ServerInfo& server);
 std::string HealthJson(const std::string& state);
 
 }  // namespace lossscaler::ctl

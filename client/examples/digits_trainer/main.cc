@@ -145,6 +145,7 @@ int main(int argc, char** argv) {
       "without a loss scale, and in float16 with a loss scale that the server "
       "keeps.");
   app.add_option("--address", flags.address, "Server: host:port or unix:PATH")
+      ->envname("LOSSSCALER_ADDRESS")
       ->capture_default_str();
   app.add_option("--session-prefix", flags.session_prefix,
                  "Sessions are PREFIX/none and PREFIX/dynamic, and must not "

@@ -1,0 +1,102 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Values of flags, read strictly: the whole text or nothing, in decimal, and
+// within the range of the type.
+//
+// Thread safety: free functions without state.
+
+#ifndef LOSSSCALER_CTL_VALUE_FLAGS_H_
+#define LOSSSCALER_CTL_VALUE_FLAGS_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace lossscaler::ctl {
+
+// What it reads text as: std::string, std::int64_t, double or float. "inf" and
+// "nan" are numbers. The error says what is wrong with the text.
+template <typename T>
+absl::StatusOr<T> ParseValue(std::string_view text);
+template <>
+absl::StatusOr<std::string> ParseValue(std::string_view text);
+template <>
+absl::StatusOr<std::int64_t> ParseValue(std::string_view text);
+template <>
+absl::StatusOr<double> ParseValue(std::string_view text);
+template <>
+absl::StatusOr<float> ParseValue(std::string_view text);
+
+// "10s", "500ms", "1m30s": not negative and at most 24 hours.
+absl::StatusOr<absl::Duration> ParseDeadline(std::string_view text);
+
+// How the help spells a value of the type.
+template <typename T>
+inline constexpr std::string_view kValueName = "NUMBER";
+template <>
+inline constexpr std::string_view kValueName<std::string> = "TEXT";
+template <>
+inline constexpr std::string_view kValueName<std::int64_t> = "N";
+
+// A group of flags of which exactly one is given.
+CLI::App* AddExclusiveGroup(CLI::App* app, const std::string& name);
+
+// A validator that says what `parse` (std::string_view to absl::StatusOr)
+// says.
+template <typename Parse>
+CLI::Validator Check(Parse parse) {
+  return CLI::Validator(
+      [parse](std::string& text) {
+        return std::string(parse(std::string_view(text)).status().message());
+      },
+      "");
+}
+
+// A flag or, without dashes, an argument with a value, handed to `set`.
+template <typename T>
+CLI::Option* AddValue(CLI::App* app, const std::string& names,
+                      const std::string& help, std::function<void(T)> set) {
+  return app
+      ->add_option_function<std::string>(
+          names, [set](const std::string& text) { set(*ParseValue<T>(text)); },
+          help)
+      ->type_name(std::string(kValueName<T>))
+      ->check(Check(ParseValue<T>));
+}
+
+// The same, for anything that a T can be assigned to.
+template <typename T, typename Target>
+CLI::Option* AddValueTo(CLI::App* app, const std::string& names,
+                        const std::string& help, Target* target) {
+  return AddValue<T>(app, names, help,
+                     [target](T value) { *target = std::move(value); });
+}
+
+// An argument of one value or more.
+template <typename T>
+CLI::Option* AddValues(CLI::App* app, const std::string& name,
+                       const std::string& help, std::vector<T>* values) {
+  return app
+      ->add_option_function<std::vector<std::string>>(
+          name,
+          [values](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) {
+              values->push_back(*ParseValue<T>(text));
+            }
+          },
+          help)
+      ->required()
+      ->check(Check(ParseValue<T>));
+}
+
+}  // namespace lossscaler::ctl
+
+#endif  // LOSSSCALER_CTL_VALUE_FLAGS_H_
