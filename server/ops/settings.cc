@@ -133,6 +133,7 @@ Setting ChoiceSetting(std::string_view group, std::string_view key,
                       T Config::*field, std::array<Choice<T>, n> choices,
                       std::string_view initial, std::string meaning) {
   std::vector<std::string> names;
+  names.reserve(n);
   for (const auto& [name, value] : choices) names.emplace_back(name);
   return {.group = group,
           .key = key,

@@ -90,8 +90,9 @@ void Session::Delete(std::string_view request_id, Done<SessionSnapshot> done) {
   Enqueue({.react =
                [this, request_id = std::string(request_id),
                 done](const State& state) {
-                 if (state == nullptr)
+                 if (state == nullptr) {
                    return Refuse(done, SessionNotFound(name_));
+                 }
                  Write write{.state = *state};
                  ++write.state.revision;
                  write.deletion = Deletion{.request_id = request_id,
@@ -221,8 +222,9 @@ Session::Reaction Session::ReactToRestore(const State& state,
 void Session::Look(Done<SessionSnapshot> done) {
   Enqueue({.react =
                [this, done](const State& state) {
-                 if (state == nullptr)
+                 if (state == nullptr) {
                    return Refuse(done, SessionNotFound(name_));
+                 }
                  return Reaction{.answer = [done, snapshot = *Snapshot()] {
                    done(snapshot);
                  }};

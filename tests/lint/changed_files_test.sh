@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Copyright 2026 The Loss Scaler Service Authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# What changed_files.sh takes for a change, in made-up checkouts.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# A hook's environment must not point git at another checkout, nor a caller's choose the base.
+unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE LOSSSCALER_LINT_BASE
+
+die() {
+  printf 'changed_files_test: %s\n' "$@" >&2
+  exit 1
+}
+
+in_git() {
+  git -c user.name=Test -c user.email=test@localhost -c commit.gpgsign=false "$@" >"$work/git" 2>&1 ||
+    die "git $1 failed" "$(cat "$work/git")"
+}
+
+# commit FILE: one that adds it.
+commit() {
+  printf '%s\n' "$1" >"$1"
+  in_git add .
+  in_git commit --quiet -m "$1"
+}
+
+# expect WHAT FILE...: exactly these, now and here.
+expect() {
+  local what=$1 found
+  shift
+  found=$(bash "$here/changed_files.sh" 2>"$work/said" | paste -s -d ' ') || die "$what: failed" "$(cat "$work/said")"
+  [[ $found == "$*" ]] || die "$what: expected '$*', found '$found'"
+}
+
+mkdir "$work/origin"
+cd "$work/origin"
+in_git init --quiet --initial-branch=main
+commit one
+expect 'a first commit' one
+commit two
+commit three
+expect 'a checkout without origin' three
+
+in_git clone --quiet "$work/origin" "$work/clone"
+cd "$work/clone"
+expect 'nothing ahead of the default branch: its last commit' three
+commit four
+commit five
+expect 'two commits ahead of the default branch' five four
+in_git checkout --quiet -b topic
+commit six
+expect 'a branch ahead of it' five four six
+
+printf 'edited\n' >one
+printf 'new\n' >seven
+printf 'build/\n' >.gitignore
+mkdir build
+printf 'ignored\n' >build/eight
+expect 'edited, untracked and ignored files' .gitignore five four one seven six
+rm five
+expect 'a deleted file' .gitignore four one seven six
+LOSSSCALER_LINT_BASE=HEAD expect 'a base by hand' .gitignore one seven
+
+if LOSSSCALER_LINT_BASE=nothing bash "$here/changed_files.sh" >"$work/found" 2>"$work/said"; then
+  die 'a base that does not exist passes'
+fi
+grep -q 'LOSSSCALER_LINT_BASE names no commit' "$work/said" || die 'a base that does not exist: unclear' "$(cat "$work/said")"
+
+in_git clone --quiet --depth 1 "file://$work/origin" "$work/shallow"
+cd "$work/shallow"
+printf 'edited\n' >one
+expect 'a shallow clone' one
+grep -q 'only what is not committed counts' "$work/said" || die 'a shallow clone: it does not say what it leaves out'

@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+# Copyright 2026 The Loss Scaler Service Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that every room of the house includes only what the design lets it.
+
+    include_arrows.py CHECKOUT
+
+Prints one line when all is well, and otherwise every violation as
+
+    file:line: includes X: the rule; what to do
+
+The arrows are core <- wire <- {server, client}, see "Rooms" in CONTRIBUTING.md; only
+tests/ knows both ends and is not read. Imports of .proto files count as includes. A file
+that no room claims is a violation as well, so that a new folder gets its rules here.
+"""
+
+import dataclasses
+import functools
+import os
+import re
+import sys
+
+READ = ('proto', 'lib', 'server', 'client')
+SUFFIXES = ('.h', '.cc', '.proto')
+INCLUDE = re.compile(r'^\s*(?:#\s*include|import(?:\s+public)?)\s*[<"]([^>"]+)[>"]')
+
+# The client's internals that thread sanitizer watches.
+PUMP = tuple('lossscaler/client/internal/' + name for name in (
+    'local_unscale', 'memory_overlap', 'random_id', 'session_state', 'step_state',
+    'strided_copy', 'unscale_plan', 'unscale_pump', 'utf8'))
+
+# What an include is of, by its spelling; the first pattern that fits counts (* within a
+# folder, ** at any depth). What fits none (the rest of the standard library, Abseil, a
+# room's own file without its folder) is free.
+KINDS = (
+    ('an upward path', '../**', '**/../**', './**'),
+    ('core', 'lossscaler/core/**'),
+    ('locks', 'lossscaler/sync/**'),
+    ('wire', 'lossscaler/wire/**'),
+    ('gRPC', '**.grpc.pb.h', 'grpc/health/**', 'grpcpp/**', 'grpc/**', 'grpc++/**'),
+    ('messages', 'lossscaler/v1/**', 'lossscaler/rpc/**', 'store/*.pb.h'),
+    ('protobuf', 'google/protobuf/**'),
+    ('the client channel', 'lossscaler/client/internal/stub.h',
+     'lossscaler/client/internal/call_credentials.h'),
+    ('shared internals', 'lossscaler/client/internal/local_address.h',
+     'lossscaler/client/internal/utf8.h'),
+    ('the pump', *(path + '.h' for path in PUMP)),
+    ('client internals', 'lossscaler/client/internal/**'),
+    ('client mocks', 'lossscaler/client/mocks/**'),
+    ('the client library', 'lossscaler/client/**'),
+    ('lossscalerctl', 'ctl/**'),
+    ('an example', 'digits_trainer/**', 'quickstart/**'),
+    ('server wiring', 'app.h'),
+    ('handlers', 'rpc/**'),
+    ('the limits', 'sessions/limits.h'),
+    ('sessions', 'sessions/**'),
+    ('the store interface', 'store/store.h', 'store/journal.h'),
+    ('the store', 'store/**'),
+    ('gates and watchdogs', 'ops/call_gate.h', 'ops/health_monitor.h', 'ops/idle_watchdog.h'),
+    ('operations', 'ops/**'),
+    ('tests', 'testing/**', 'gtest/**', 'gmock/**', 'rapidcheck**'),
+    ('clocks', 'chrono', 'ctime', 'time.h', 'sys/time.h', 'sys/timerfd.h', 'absl/time/clock.h'),
+    ('threads', 'thread', 'mutex', 'shared_mutex', 'condition_variable', 'future', 'atomic',
+     'semaphore', 'barrier', 'latch', 'stop_token', 'pthread.h', 'absl/synchronization/**'),
+    ('files', 'fstream', 'filesystem', 'cstdio', 'stdio.h', 'fcntl.h', 'unistd.h',
+     'sys/file.h', 'sys/stat.h', 'sys/mman.h'),
+)
+
+ADVICE = {
+    'an upward path': 'spell the path from the folder of the target: "lossscaler/core/error.h"',
+    'locks': 'leave locking to the caller',
+    'wire': 'translate where messages come and go, in server/rpc/ or client internals',
+    'gRPC': 'keep gRPC in server/rpc/ or client internals and hand over values or callables',
+    'messages': 'take values of core; lib/lossscaler/wire/ translates',
+    'protobuf': 'take values of core; lib/lossscaler/wire/ translates',
+    'the client channel': 'go through the public API of the client library',
+    'shared internals': 'go through the public API of the client library',
+    'the pump': 'go through the public API of the client library',
+    'client internals': 'go through the public API, or move the declaration into a public header',
+    'client mocks': 'mocks are for tests',
+    'the client library': 'only tests/ may know server and client',
+    'lossscalerctl': 'move what is shared into the client library or into lib/',
+    'an example': 'examples are leaves: nothing depends on them',
+    'server wiring': 'app.* is the top of the server; pass what it knows downwards',
+    'handlers': 'handlers are called, they are not a library; move what is shared below them',
+    'the limits': 'take the limit as an argument',
+    'sessions': 'only server/rpc/ and the wiring know sessions',
+    'the store interface': 'only sessions, handlers and the wiring know the store',
+    'the store': 'use the interface, store/store.h',
+    'gates and watchdogs': 'only server/rpc/ and the wiring use them',
+    'operations': 'take the setting as an argument, and let the wiring pass it',
+    'tests': 'test code belongs below tests/',
+    'clocks': 'take the time or the duration as an argument',
+    'threads': 'be called from one thread, or guard with lossscaler/sync/mutex.h',
+    'files': 'take the content as std::string_view and let the caller read files',
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Room:
+    """Files, and the kinds of includes that they may have beyond the free ones."""
+    rule: str
+    files: tuple
+    may: frozenset
+
+
+def room(rule, files, *may):
+    return Room(rule, tuple(files), frozenset(may))
+
+
+SYSTEM = ('clocks', 'threads', 'files')
+ALL_SERVER = ('handlers', 'sessions', 'the limits', 'the store interface', 'the store',
+              'gates and watchdogs', 'operations', 'server wiring')
+
+# The first room with a fitting pattern claims a file.
+ROOMS = (
+    room('proto/ imports only its own files and google/protobuf',
+         ['proto/**.proto'], 'messages', 'protobuf'),
+    room('core is pure: no gRPC, protobuf, clocks, threads or files, and no other room',
+         ['lib/lossscaler/core/**'], 'core'),
+    room('sync knows nothing of the project',
+         ['lib/lossscaler/sync/**'], 'locks', 'clocks', 'threads'),
+    room('wire knows core and messages: no gRPC, and neither server nor client',
+         ['lib/lossscaler/wire/**'], 'wire', 'core', 'messages', 'protobuf'),
+
+    room('the store knows core and messages: no gRPC, and no other room of the server',
+         ['server/store/**'], 'the store', 'the store interface', 'core', 'locks', 'wire',
+         'messages', 'protobuf', *SYSTEM),
+    room('sessions hold locks around core: no gRPC, no messages, and only the interface of the store',
+         ['server/sessions/**'], 'sessions', 'the limits', 'the store interface', 'core', 'locks',
+         'clocks', 'threads'),
+    room('gates and watchdogs hold locks: no gRPC, and no other room of the server',
+         ['server/ops/call_gate.*', 'server/ops/health_monitor.*', 'server/ops/idle_watchdog.*'],
+         'gates and watchdogs', 'the limits', 'core', 'locks', 'clocks', 'threads'),
+    room('operations know neither handlers nor the store, and no messages',
+         ['server/ops/**'], 'operations', 'gates and watchdogs', 'the limits', 'core', 'locks',
+         'gRPC', *SYSTEM),
+    room('handlers translate, call and answer: no files, and only the interface of the store',
+         ['server/rpc/**'], 'handlers', 'sessions', 'the limits', 'the store interface',
+         'gates and watchdogs', 'operations', 'core', 'locks', 'wire', 'messages', 'protobuf',
+         'gRPC', 'clocks', 'threads'),
+    room('the wiring of the server knows the server, and no messages',
+         ['server/app.*', 'server/main.cc'], *ALL_SERVER, 'core', 'locks', 'gRPC', *SYSTEM),
+
+    room('public headers of the client show neither gRPC nor protobuf nor internals',
+         ['client/lossscaler/client/*.h'], 'the client library', 'core'),
+    room('mocks stand in for the public API',
+         ['client/lossscaler/client/mocks/**'], 'the client library', 'core', 'tests'),
+    room('the pump holds locks and touches the caller\'s memory: no gRPC and no messages',
+         ['client/' + path + '.*' for path in PUMP], 'the pump', 'shared internals',
+         'the client library', 'core', 'locks', 'clocks', 'threads'),
+    room('client internals know wire and gRPC, and nothing of the server',
+         ['client/lossscaler/client/internal/**'], 'client internals', 'the client channel',
+         'shared internals', 'the pump', 'the client library', 'core', 'locks', 'wire', 'messages',
+         'protobuf', 'gRPC', *SYSTEM),
+    room('the public API of the client is written on internals, without gRPC and messages',
+         ['client/lossscaler/client/*.cc'], 'client internals', 'shared internals',
+         'the pump', 'the client library', 'core', 'locks', *SYSTEM),
+    room('health asks gRPC\'s own service over the client\'s channel, and knows nothing of the server',
+         ['client/ctl/health.*'], 'lossscalerctl', 'the client library', 'the client channel',
+         'core', 'gRPC', 'clocks'),
+    room('lossscalerctl uses the public API of the client, and health its channel',
+         ['client/ctl/**'], 'lossscalerctl', 'the client library', 'shared internals', 'core',
+         'locks', *SYSTEM),
+    room('examples use the public API of the client, as any user does',
+         ['client/examples/**'], 'an example', 'the client library', 'core', *SYSTEM),
+)
+
+
+@functools.cache
+def expression(pattern):
+    """* matches within a folder, ** at any depth."""
+    escaped = re.escape(pattern).replace(r'\*\*', '.*').replace(r'\*', '[^/]*')
+    return re.compile(escaped)
+
+
+def fits(text, patterns):
+    return any(expression(pattern).fullmatch(text) for pattern in patterns)
+
+
+def kind_of(include):
+    return next((kind for kind, *patterns in KINDS if fits(include, patterns)), None)
+
+
+def room_of(path):
+    return next((room for room in ROOMS if fits(path, room.files)), None)
+
+
+def sources(checkout):
+    for top in READ:
+        for folder, _, names in sorted(os.walk(os.path.join(checkout, top))):
+            for name in sorted(names):
+                if name.endswith(SUFFIXES):
+                    yield os.path.relpath(os.path.join(folder, name), checkout)
+
+
+def violations_of(path, text):
+    claimed = room_of(path)
+    if claimed is None:
+        return [f'{path}:1: belongs to no room; give it one in ROOMS of '
+                'tests/lint/include_arrows.py and in CONTRIBUTING.md']
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        match = INCLUDE.match(line)
+        kind = kind_of(match[1]) if match else None
+        if kind is not None and kind not in claimed.may:
+            found.append(f'{path}:{number}: includes {match[1]} ({kind}): '
+                         f'{claimed.rule}; {ADVICE.get(kind, "remove it")}')
+    return found
+
+
+def check(checkout):
+    """The violations, and how many files were read."""
+    found = []
+    count = 0
+    for path in sources(checkout):
+        count += 1
+        with open(os.path.join(checkout, path), encoding='utf-8') as file:
+            found += violations_of(path, file.read())
+    return found, count
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit('usage: include_arrows.py CHECKOUT')
+    found, count = check(sys.argv[1])
+    if not count:
+        sys.exit(f'includes: there is no source file below {sys.argv[1]}')
+    if found:
+        print(*found, sep='\n')
+        sys.exit(f'includes: {len(found)} against the arrows of the design')
+    print(f'includes: {count} files obey the arrows')
+
+
+if __name__ == '__main__':
+    main()
