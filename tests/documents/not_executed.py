@@ -1,0 +1,31 @@
+# Copyright 2026 The Loss Scaler Service Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Commands of the documents that this test does not run, and who does.
+
+An entry is a pattern of the whole command. One that no document uses any more
+fails the test Documents.all.
+"""
+
+import re
+
+NOT_EXECUTED = {
+    r"\./run demo": "the tests Demo.* run what it runs; tests/install/fresh_machine.sh the command",
+    r"\./run test( .*)?": "is what runs this test",
+    r"\./run build( .*)?": ".ci/run builds the same presets by `./run test`",
+    r"\./run lint( .*)?": ".ci/run runs it",
+    r"\./run fuzz( .*)?": ".ci/run runs it",
+    r"bash \.ci/run": "runs this test",
+    r"cmake --preset dev && .*": "`./run test` does the same in this order",
+    r"build/dev/tests/\w+_test .*": "the programs are run by this run of ctest",
+    r"cmake --install .*": "the test Install.package runs it into a temporary prefix",
+    r"cmake -B build -DCMAKE_PREFIX_PATH=.*": "the test Install.package does the same",
+    r"build/quickstart": "the test Install.package runs it",
+    r"g\+\+ .* lossscaler-client\)": "the test Install.package does the same",
+}
+
+
+def find(command):
+    for pattern in NOT_EXECUTED:
+        if re.fullmatch(pattern, command):
+            return pattern
+    return None
