@@ -17,7 +17,7 @@ NOT_EXECUTED = {
     r"bash \.ci/run": "runs this test",
     r"cmake --preset dev && .*": "`./run test` does the same in this order",
     r"build/dev/tests/\w+_test .*": "the programs are run by this run of ctest",
-    r"cmake --install .*": "the test Install.package runs it into a temporary prefix",
+    r"\./run install .*": "the test Install.package installs into a temporary prefix",
     r"cmake -B build -DCMAKE_PREFIX_PATH=.*": "the test Install.package does the same",
     r"build/quickstart": "the test Install.package runs it",
     r"g\+\+ .* lossscaler-client\)": "the test Install.package does the same",

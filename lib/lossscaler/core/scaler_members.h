@@ -10,6 +10,7 @@
 #define LOSSSCALER_CORE_SCALER_MEMBERS_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
