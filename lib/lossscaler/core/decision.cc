@@ -58,6 +58,18 @@ std::string_view DecisionReasonName(DecisionReason reason) {
       return "ALL_ABSTAINED";
     case DecisionReason::kRestored:
       return "RESTORED";
+    case DecisionReason::kIterationMismatch:
+      return "ITERATION_MISMATCH";
+    case DecisionReason::kPartsOverflow:
+      return "PARTS_OVERFLOW";
+    case DecisionReason::kWorkerLost:
+      return "WORKER_LOST";
+    case DecisionReason::kTimeout:
+      return "TIMEOUT";
+    case DecisionReason::kNoWorkers:
+      return "NO_WORKERS";
+    case DecisionReason::kNewAttempt:
+      return "NEW_ATTEMPT";
   }
   return "UNKNOWN";
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "lossscaler/core/group.h"
 #include "lossscaler/core/loss_scaler.h"
 
 namespace lossscaler {
@@ -31,6 +32,13 @@ enum class DecisionReason {
   kVotedSkip,
   kAllAbstained,
   kRestored,
+  // Group sessions only.
+  kIterationMismatch,
+  kPartsOverflow,
+  kWorkerLost,
+  kTimeout,
+  kNoWorkers,
+  kNewAttempt,
 };
 
 // "APPLY" and so on, as in the proto without the prefix.
@@ -38,8 +46,31 @@ std::string_view VerdictName(Verdict verdict);
 std::string_view OutcomeName(Outcome outcome);
 std::string_view DecisionReasonName(DecisionReason reason);
 
+// What a worker says of one part of its gradients (an optimizer, a loss).
+struct PartVote {
+  std::string name;
+  // kFinite or kOverflow.
+  Verdict verdict = Verdict::kFinite;
+  std::optional<double> sum_of_squares;
+
+  friend bool operator==(const PartVote&, const PartVote&) = default;
+};
+
+// What becomes of a part.
+struct PartOutcome {
+  std::string name;
+  bool apply = true;
+  // Over all workers; unset if one of them did not say.
+  std::optional<double> sum_of_squares;
+
+  friend bool operator==(const PartOutcome&, const PartOutcome&) = default;
+};
+
 // A vote as sent, and what it came to.
 struct Vote {
+  // Who voted; empty and 0 in a solo session.
+  std::string worker;
+  std::int64_t incarnation = 0;
   Verdict verdict = Verdict::kUnset;
   std::vector<std::string> stream_ids;
   std::optional<double> scale_used;
@@ -49,6 +80,8 @@ struct Vote {
   std::optional<std::int64_t> iteration;
   std::optional<double> sum_of_squares;
   std::string request_id;
+  // Names are unique.
+  std::vector<PartVote> parts;
   // kUnset until the vote is resolved; never kUnset in a decision.
   Verdict resolved = Verdict::kUnset;
 
@@ -69,6 +102,9 @@ struct Decision {
   double scale_after = 1.0;
   std::int64_t base_before = 0;
   std::int64_t base_after = 0;
+  // The sessions of the two bases; empty: this one.
+  std::string base_before_session_uid;
+  std::string base_after_session_uid;
   std::int64_t epoch_after = 1;
   std::int64_t attempted = 0;
   std::int64_t applied = 0;
@@ -77,6 +113,18 @@ struct Decision {
   bool saturated = false;
   bool floored = false;
   bool stalled = false;
+  // Whether the scaler took an overflow: always with SKIP_OVERFLOW, and with
+  // APPLY where only some parts overflowed.
+  bool overflow = false;
+  std::vector<PartOutcome> parts;
+  // Workers that were lost before they had voted, and those that are members no
+  // more because they had not.
+  std::vector<std::string> lost;
+  std::vector<std::string> evicted;
+  // ITERATION_MISMATCH: where every worker goes on.
+  std::optional<std::int64_t> next_iteration;
+  // APPLY: over all workers; unset if one of them did not say.
+  std::optional<double> sum_of_squares;
   // The request that made the decision, if no vote did (a restore).
   std::string request_id;
   absl::Time decide_time = absl::UnixEpoch();
@@ -108,6 +156,9 @@ struct SessionState {
   std::int64_t step = 1;
   // The last APPLY or RESTORED step.
   std::int64_t base = 0;
+  // The session of that step: another one after a restore by consensus. Empty:
+  // this one.
+  std::string base_uid;
   std::int64_t epoch = 1;
   std::int64_t applied = 0;
   std::int64_t skipped = 0;
@@ -117,11 +168,23 @@ struct SessionState {
   std::int64_t revision = 0;
   std::string create_request_id;
   absl::Time create_time = absl::UnixEpoch();
+  // Group sessions only.
+  std::optional<GroupState> group;
 
+  const std::string& base_session_uid() const {
+    return base_uid.empty() ? uid : base_uid;
+  }
   std::int64_t attempted() const { return applied + skipped; }
   Current current() const { return {step, scaler.scale(), base, epoch}; }
 
   friend bool operator==(const SessionState&, const SessionState&) = default;
+};
+
+// One durable change of a session: its new state, at revision + 1, and the
+// decision if it made one.
+struct Change {
+  SessionState state;
+  std::optional<Decision> decision;
 };
 
 }  // namespace lossscaler

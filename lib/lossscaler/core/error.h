@@ -58,6 +58,17 @@ enum class Reason {
   kResync,              // FAILED_PRECONDITION
   kVerdictLost,         // FAILED_PRECONDITION
   kNoGradientsChecked,  // FAILED_PRECONDITION
+  // Group sessions.
+  kInvalidGroup,        // INVALID_ARGUMENT
+  kStepRequired,        // INVALID_ARGUMENT
+  kWorkerHeld,          // ALREADY_EXISTS
+  kFenced,              // ABORTED
+  kNotActive,           // FAILED_PRECONDITION
+  kSessionPaused,       // UNAVAILABLE
+  kStaleAttempt,        // FAILED_PRECONDITION
+  kCheckpointMismatch,  // FAILED_PRECONDITION
+  kWrongKind,           // FAILED_PRECONDITION
+  kTooManyWorkers,      // RESOURCE_EXHAUSTED
   // Streams.
   kStreamIdUsed,  // ALREADY_EXISTS
   kStreamIdle,    // DEADLINE_EXCEEDED

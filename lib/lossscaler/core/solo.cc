@@ -16,70 +16,19 @@
 #include "lossscaler/core/error.h"
 #include "lossscaler/core/names.h"
 #include "lossscaler/core/number_text.h"
+#include "lossscaler/core/step_end.h"
 
 namespace lossscaler {
 namespace {
 
 std::string Text(std::string_view text) { return std::string(text); }
 
-// How a scale came to be what it is, for people.
-std::string ExplainScale(const ScalerUpdate& update) {
-  std::string text;
-  if (update.hysteresis_before != update.hysteresis_after) {
-    text = absl::StrCat("hysteresis ", update.hysteresis_before, " -> ",
-                        update.hysteresis_after, ", ");
-  }
-  if (update.scale_after == update.scale_before) {
-    absl::StrAppend(&text, "scale stays ", NumberText(update.scale_after));
-  } else {
-    absl::StrAppend(&text, "scale ", NumberText(update.scale_before), " -> ",
-                    NumberText(update.scale_after));
-  }
-  if (update.saturated) absl::StrAppend(&text, " (saturated)");
-  if (update.floored) absl::StrAppend(&text, " (at the floor)");
-  return text;
-}
-
-// A decision about the open step that leaves the scaler alone.
-Decision OpenDecision(const SessionState& state, absl::Time now) {
-  Decision decision;
-  decision.step = state.step;
-  decision.scale_before = decision.scale_after = state.scaler.scale();
-  decision.base_before = decision.base_after = state.base;
-  decision.decide_time = now;
-  return decision;
-}
-
 // Moves the session past its decision.
 Decided Close(SessionState state, Decision decision) {
-  if (decision.outcome == Outcome::kApply) {
-    ++state.applied;
-    state.consecutive_skips = 0;
-  } else if (decision.outcome != Outcome::kAborted) {
-    ++state.skipped;
-    ++state.consecutive_skips;
-  }
-  ++state.step;
   ++state.revision;
-  state.base = decision.base_after;
   decision.epoch_after = state.epoch;
-  decision.attempted = state.attempted();
-  decision.applied = state.applied;
-  decision.skipped = state.skipped;
+  decision = MoveBeyond(&state, std::move(decision));
   return {std::move(state), std::move(decision)};
-}
-
-absl::Status CheckScale(const SessionState& state, const Vote& vote) {
-  const double scale = state.scaler.scale();
-  if (!vote.scale_used || *vote.scale_used == scale) return absl::OkStatus();
-  return MakeError(Reason::kScaleMismatch,
-                   absl::StrCat("the vote's gradients were made with scale ",
-                                NumberText(*vote.scale_used), " but step ",
-                                state.step, " has scale ", NumberText(scale),
-                                "; drop them and compute the step again"),
-                   {{"scale_used", NumberText(*vote.scale_used)},
-                    {"scale", NumberText(scale)},
-                    {"step", absl::StrCat(state.step)}});
 }
 
 // Whether the voter says that its parameters are another session's.
@@ -273,25 +222,9 @@ absl::StatusOr<Decided> Restore(const SessionState& state,
                                 const LossScaler& scaler,
                                 std::optional<std::int64_t> if_epoch,
                                 std::string_view request_id, absl::Time now) {
-  if (if_epoch && *if_epoch != state.epoch) {
-    return MakeError(
-        Reason::kEpochMismatch,
-        absl::StrCat("the restore expects epoch ", *if_epoch,
-                     " but the session is at epoch ", state.epoch,
-                     ": it was restored meanwhile; look at it again"),
-        {{"if_epoch", absl::StrCat(*if_epoch)},
-         {"epoch", absl::StrCat(state.epoch)}});
-  }
-  if (!SameConfiguration(state.config, scaler)) {
-    return MakeError(
-        Reason::kConfigMismatch,
-        absl::StrCat("the saved scaler ", scaler.DebugString(),
-                     " is configured differently from the session's ",
-                     state.config.DebugString(),
-                     "; a session's configuration never changes: create "
-                     "another session for it"),
-        {{"saved", scaler.DebugString()},
-         {"configuration", state.config.DebugString()}});
+  if (absl::Status status = CheckRestore(state, scaler, if_epoch);
+      !status.ok()) {
+    return status;
   }
 
   SessionState next = state;
