@@ -55,7 +55,10 @@ absl::Status StoreError(const absl::Status& status) {
 std::string_view Version() { return LOSSSCALER_VERSION; }
 
 absl::StatusOr<std::unique_ptr<App>> App::Start(const Config& config) {
-  const SqliteOptions options{.journal_decisions = config.journal_decisions,
+  const SqliteOptions options{.durability = config.relaxed_durability
+                                                ? Durability::kRelaxed
+                                                : Durability::kFull,
+                              .journal_decisions = config.journal_decisions,
                               .journal_age = config.journal_age};
   absl::StatusOr<std::unique_ptr<Store>> store =
       OpenStore(config.store, options);
@@ -241,6 +244,8 @@ ExitCode App::Drain() {
       {{"open_calls", gate_.open()},
        {"timeout", absl::FormatDuration(config_.drain_timeout)}});
   gate_.Close();
+  // Nobody waits for decisions any longer; votes can be repeated.
+  registry_.Drain(gate_.Draining());
   const bool empty = gate_.WaitUntilEmpty(config_.drain_timeout);
   if (!empty) {
     Log(LogLevel::kWarning, "drain_timed_out", {{"open_calls", gate_.open()}});

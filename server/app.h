@@ -64,10 +64,10 @@ class App {
   // Looks at the store now instead of within the next second.
   void CheckHealth() { store_health_->Check(); }
 
-  // Ends the server: health says NOT_SERVING, new calls are answered DRAINING,
-  // those that are open may finish within the drain timeout, and what is left
-  // is cancelled. kDrained, or kDrainTimedOut if something was cancelled. Call
-  // it once.
+  // Ends the server: health says NOT_SERVING, new calls and those that wait
+  // for decisions are answered DRAINING, those that are open may finish within
+  // the drain timeout, and what is left is cancelled. kDrained, or
+  // kDrainTimedOut if something was cancelled. Call it once.
   ExitCode Drain();
 
   // Makes Drain() wait no longer.

@@ -13,12 +13,7 @@ namespace lossscaler::server {
 
 absl::Status CallGate::Enter() {
   MutexLock lock(&mutex_);
-  if (closed_) {
-    return MakeRetryableError(Reason::kDraining,
-                              "the server is shutting down; call again, it may "
-                              "be restarted",
-                              limits_.retry_delay);
-  }
+  if (closed_) return Draining();
   if (open_ < limits_.max_open_calls) {
     ++open_;
     return absl::OkStatus();
@@ -33,8 +28,38 @@ absl::Status CallGate::Enter() {
 void CallGate::Leave() {
   MutexLock lock(&mutex_);
   --open_;
+  SignalIfEmpty();
+}
+
+absl::Status CallGate::EnterLasting() {
+  MutexLock lock(&mutex_);
+  if (closed_) return Draining();
+  ++lasting_;
+  return absl::OkStatus();
+}
+
+void CallGate::LeaveLasting() {
+  MutexLock lock(&mutex_);
+  --lasting_;
+  SignalIfEmpty();
+}
+
+void CallGate::BecomeLasting() {
+  MutexLock lock(&mutex_);
+  --open_;
+  ++lasting_;
+}
+
+absl::Status CallGate::Draining() const {
+  return MakeRetryableError(
+      Reason::kDraining,
+      "the server is shutting down; call again, it may be restarted",
+      limits_.retry_delay);
+}
+
+void CallGate::SignalIfEmpty() {
   // Under the lock: the waiter may destroy the gate as soon as it sees zero.
-  if (open_ == 0) changed_.SignalAll();
+  if (open_ + lasting_ == 0) changed_.SignalAll();
 }
 
 void CallGate::Close() {
@@ -45,13 +70,13 @@ void CallGate::Close() {
 bool CallGate::WaitUntilEmpty(absl::Duration timeout) {
   const auto start = std::chrono::steady_clock::now();
   MutexLock lock(&mutex_);
-  while (open_ > 0 && !impatient_) {
+  while (open_ + lasting_ > 0 && !impatient_) {
     const absl::Duration left =
         timeout - absl::FromChrono(std::chrono::steady_clock::now() - start);
     if (left <= absl::ZeroDuration()) return false;
     changed_.WaitFor(&mutex_, left);
   }
-  return open_ == 0;
+  return open_ + lasting_ == 0;
 }
 
 void CallGate::StopWaiting() {
@@ -62,7 +87,7 @@ void CallGate::StopWaiting() {
 
 std::int64_t CallGate::open() const {
   MutexLock lock(&mutex_);
-  return open_;
+  return open_ + lasting_;
 }
 
 }  // namespace lossscaler::server

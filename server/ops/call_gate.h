@@ -30,6 +30,16 @@ class CallGate {
   absl::Status Enter() ABSL_LOCKS_EXCLUDED(mutex_);
   void Leave() ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // The same for a call that stays open as long as its client likes, and whose
+  // number something else bounds: it takes no place from the others.
+  absl::Status EnterLasting() ABSL_LOCKS_EXCLUDED(mutex_);
+  void LeaveLasting() ABSL_LOCKS_EXCLUDED(mutex_);
+  // A call that came by Enter() has become such a one.
+  void BecomeLasting() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // What calls are told that a closed gate ends or refuses: DRAINING.
+  absl::Status Draining() const;
+
   // From now on Enter() returns DRAINING.
   void Close() ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -40,16 +50,20 @@ class CallGate {
   // Ends WaitUntilEmpty() at once, now and later.
   void StopWaiting() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The calls that are open.
+  // The calls that are open, of both kinds.
   std::int64_t open() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  void SignalIfEmpty() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   const Limits limits_;
   mutable Mutex mutex_;
   CondVar changed_;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   bool impatient_ ABSL_GUARDED_BY(mutex_) = false;
+  // Of Enter(), and of EnterLasting() or BecomeLasting().
   std::int64_t open_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::int64_t lasting_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace lossscaler::server

@@ -28,6 +28,8 @@ struct Config {
   absl::Duration drain_timeout = absl::Seconds(20);
 
   std::string store = "sqlite";
+  // Answers leave before the disk has them.
+  bool relaxed_durability = false;
   std::int64_t journal_decisions = 100'000;
   absl::Duration journal_age = absl::Hours(24 * 30);
 

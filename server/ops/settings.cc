@@ -238,6 +238,12 @@ std::vector<Setting> MakeTable() {
        .allowed = "memory, sqlite or sqlite:DIR",
        .apply = ApplyStore});
   table.push_back(
+      ChoiceSetting<bool, 2>(kStore, "durability", &Config::relaxed_durability,
+                             {{{"full", false}, {"relaxed", true}}}, "full",
+                             "What answers in sqlite survive: full a power "
+                             "loss, relaxed only a killed "
+                             "server."));
+  table.push_back(
       IntegerSetting(kStore, "journal_decisions", initial.journal_decisions,
                      1024, kMany, &Config::journal_decisions,
                      "Decisions that the journal keeps for each session."));

@@ -4,15 +4,20 @@
 #include "rpc/translate.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "lossscaler/core/coordinator.h"
+#include "lossscaler/core/degraded.h"
 #include "lossscaler/core/error.h"
 #include "lossscaler/core/loss_scaler_json.h"
 #include "lossscaler/wire/convert.h"
+#include "lossscaler/wire/decision_convert.h"
+#include "lossscaler/wire/group_convert.h"
 
 namespace lossscaler::server {
 
@@ -20,7 +25,7 @@ void ToProto(const SessionSnapshot& snapshot, v1::Session* proto) {
   const SessionState& state = snapshot.state;
   proto->set_name(state.name);
   proto->set_uid(state.uid);
-  proto->set_kind(v1::SESSION_KIND_SOLO);
+  proto->set_kind(state.group ? v1::SESSION_KIND_GROUP : v1::SESSION_KIND_SOLO);
   wire::ToProto(state.config, proto->mutable_config());
   wire::ToProto(state.scaler, proto->mutable_scaler());
   wire::ToProto(state.current(), proto->mutable_current());
@@ -33,6 +38,36 @@ void ToProto(const SessionSnapshot& snapshot, v1::Session* proto) {
   proto->set_consecutive_skips(state.consecutive_skips);
   *proto->mutable_create_time() = wire::ToProto(state.create_time);
   proto->set_scaler_json(ToJson(state.scaler));
+  const Decision* const last =
+      snapshot.last_decision ? &*snapshot.last_decision : nullptr;
+  if (const std::optional<Degraded> degraded = DegradedBy(state, last)) {
+    wire::ToProto(*degraded, proto->mutable_degraded());
+  }
+  if (!state.group) return;
+  wire::ToProto(state.group->config, proto->mutable_group());
+  proto->set_attempt(state.group->attempt);
+  if (snapshot.phase) proto->set_phase(wire::ToProto(*snapshot.phase));
+  for (const MemberView& member : snapshot.members) {
+    wire::ToProto(member, proto->add_workers());
+  }
+}
+
+void ToProto(const Membership& membership, v1::Membership* proto) {
+  wire::ToProto(wire::Membership{.state = membership.state,
+                                 .phase = membership.phase,
+                                 .current = membership.current,
+                                 .closed = membership.closed},
+                proto);
+}
+
+absl::Status TakeWorker(std::string_view name, std::int64_t number,
+                        std::string* worker, std::int64_t* incarnation) {
+  if (name.empty() && number == 0) return absl::OkStatus();
+  absl::StatusOr<WorkerRef> taken = wire::WorkerRefOf(name, number);
+  if (!taken.ok()) return taken.status();
+  *worker = std::move(taken->worker);
+  *incarnation = taken->incarnation;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<StreamOpen> StreamOpenFromProto(const v1::UnscaleOpen& proto) {
@@ -43,6 +78,12 @@ absl::StatusOr<StreamOpen> StreamOpenFromProto(const v1::UnscaleOpen& proto) {
     return UnknownEnumerator("mode", proto.mode());
   }
   StreamOpen open;
+  if (absl::Status status =
+          TakeWorker(proto.worker(), proto.incarnation(), &open.worker.worker,
+                     &open.worker.incarnation);
+      !status.ok()) {
+    return status;
+  }
   if (proto.has_step()) open.step = proto.step();
   open.stream_id = proto.stream_id();
   open.same_type = proto.output_type() == v1::OUTPUT_TYPE_SAME;
@@ -86,6 +127,15 @@ void ToProto(const StreamSummary& summary, bool statistics,
     tensor->set_tensor(bad.tensor);
     wire::ToProto(bad.verdict, statistics, tensor->mutable_verdict());
   }
+}
+
+absl::Status BadField(std::string_view field, std::string_view value,
+                      std::string_view expected) {
+  return MakeError(
+      Reason::kInvalidField,
+      absl::StrCat(std::string(field), " is ", std::string(value), "; ",
+                   std::string(expected)),
+      {{"field", std::string(field)}, {"value", std::string(value)}});
 }
 
 absl::Status UnknownEnumerator(std::string_view field, int value) {

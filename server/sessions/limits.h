@@ -25,8 +25,11 @@ struct Limits {
   // Chunk buffers of all open Unscale streams together.
   std::int64_t max_bytes_in_flight = std::int64_t{256} << 20;
   std::int64_t max_tensors_per_stream = 65'536;
-  // Calls of any kind that are open at one time; not a setting.
+  // Calls that are open at one time, besides the streams of watchers and of
+  // live workers; not a setting.
   std::int64_t max_open_calls = 10'000;
+  // WatchSession streams open at one time; not a setting.
+  std::int64_t max_watch_streams = 1'024;
   std::int64_t max_losses_per_call = 65'536;
   // An Unscale stream that sends nothing for this long is ended.
   absl::Duration unscale_idle = absl::Seconds(30);

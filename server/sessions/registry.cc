@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,7 +14,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "lossscaler/core/error.h"
 #include "lossscaler/core/names.h"
 #include "lossscaler/core/solo.h"
@@ -26,40 +24,74 @@ namespace {
 // What finished streams may be remembered by, in all sessions together.
 constexpr std::int64_t kLedgerBytes = std::int64_t{64} << 20;
 
-// 128 random bits: never the uid of another session.
-std::string NewUid() {
-  std::random_device random;
-  return absl::StrFormat("%08x%08x%08x%08x", random(), random(), random(),
-                         random());
+std::string Text(const LossScaler& scaler,
+                 const std::optional<GroupConfig>& group) {
+  if (!group) return scaler.DebugString();
+  return absl::StrCat(scaler.DebugString(), " for a group of ",
+                      group->min_workers, " to ", group->max_workers,
+                      " workers (lease_ttl ",
+                      absl::FormatDuration(group->lease_ttl), ", step_timeout ",
+                      absl::FormatDuration(group->step_timeout), ", on_loss ",
+                      static_cast<int>(group->on_loss), ", on_timeout ",
+                      static_cast<int>(group->on_timeout), ", max_timeouts ",
+                      group->max_timeouts, ", early_decision ",
+                      group->early_decision ? "true" : "false", ", parts ",
+                      static_cast<int>(group->parts), ", degraded_skips ",
+                      group->degraded_skips, ")");
 }
 
 }  // namespace
 
-Registry::Registry(Store* store, const Limits& limits, Now now)
+Registry::Registry(Store* store, const Limits& limits, World world)
     : store_(store),
       limits_(limits),
       ledger_budget_(kLedgerBytes),
+      alarm_thread_(world.alarm_thread),
       environment_{.store = store,
                    .ledger_budget = &ledger_budget_,
-                   .now = std::move(now),
-                   .retry_delay = limits.retry_delay} {}
+                   .now = std::move(world.now),
+                   .retry_delay = limits.retry_delay,
+                   .alarm = &alarm_,
+                   .monotonic = std::move(world.monotonic),
+                   .new_token = std::move(world.new_token)},
+      alarm_(environment_.monotonic) {}
 
 absl::Status Registry::Load() {
   absl::StatusOr<std::vector<StoredSession>> stored = store_->LoadAll();
   if (!stored.ok()) return stored.status();
-  MutexLock lock(&mutex_);
-  for (StoredSession& session : *stored) {
-    std::string name = session.state.name;
-    sessions_.emplace(std::move(name), std::make_shared<Session>(
-                                           std::move(session), &environment_));
+  std::vector<std::shared_ptr<Session>> groups;
+  {
+    MutexLock lock(&mutex_);
+    for (StoredSession& one : *stored) {
+      std::string name = one.state.name;
+      const bool group = one.state.group.has_value();
+      const auto session =
+          std::make_shared<Session>(std::move(one), &environment_);
+      if (group) groups.push_back(session);
+      sessions_.emplace(std::move(name), session);
+    }
   }
+  // Each sets its alarm.
+  for (const std::shared_ptr<Session>& group : groups) group->OnAlarm();
+  if (alarm_thread_) alarm_.Start();
   return absl::OkStatus();
+}
+
+void Registry::Drain(const absl::Status& error) {
+  alarm_.Stop();
+  Sessions sessions;
+  {
+    MutexLock lock(&mutex_);
+    sessions = sessions_;
+  }
+  for (const auto& [name, session] : sessions) session->Drain(error);
 }
 
 void Registry::Create(CreateRequest request,
                       std::function<void(absl::StatusOr<Created>)> done) {
   absl::Status valid = ValidateSessionName(request.name);
   valid.Update(ValidateRequestId(request.request_id));
+  if (request.group) valid.Update(ValidateGroupConfig(*request.group));
   if (!valid.ok()) return done(valid);
 
   ForgetUnsure();
@@ -88,22 +120,22 @@ void Registry::Create(CreateRequest request,
   }
   if (exists) return AnswerExisting(request, session, done);
 
-  session->Create(
-      NewSession(request.name, NewUid(), request.config, request.request_id,
-                 environment_.now()),
-      [this, session, done](absl::StatusOr<SessionSnapshot> snapshot) {
-        if (!snapshot.ok()) {
-          if (!session->gone()) {
-            MutexLock lock(&mutex_);
-            unsure_.push_back(session);
-          }
-          Forget(session);
-          return done(snapshot.status());
-        }
-        done(Created{.session = session,
-                     .snapshot = *std::move(snapshot),
-                     .created = true});
-      });
+  SessionState initial = NewSession(request.name, RandomToken(), request.config,
+                                    request.request_id, environment_.now());
+  if (request.group) initial.group = GroupState{.config = *request.group};
+  session->Create(initial, [this, session,
+                            done](absl::StatusOr<SessionSnapshot> snapshot) {
+    if (!snapshot.ok()) {
+      if (!session->gone()) {
+        MutexLock lock(&mutex_);
+        unsure_.push_back(session);
+      }
+      Forget(session);
+      return done(snapshot.status());
+    }
+    done(Created{
+        .session = session, .snapshot = *std::move(snapshot), .created = true});
+  });
 }
 
 void Registry::AnswerExisting(
@@ -118,7 +150,9 @@ void Registry::AnswerExisting(
     }
     if (!snapshot.ok()) return done(snapshot.status());
     const SessionState& state = snapshot->state;
-    const bool equal = state.config == request.config;
+    std::optional<GroupConfig> group;
+    if (state.group) group = state.group->config;
+    const bool equal = state.config == request.config && group == request.group;
     const bool repeated = equal && !request.request_id.empty() &&
                           request.request_id == state.create_request_id;
     if (repeated || (request.return_if_equal && equal)) {
@@ -132,12 +166,12 @@ void Registry::AnswerExisting(
                     absl::StrCat("session '", request.name,
                                  "' exists with the "
                                  "configuration ",
-                                 state.config.DebugString(), ", not ",
-                                 request.config.DebugString(),
+                                 Text(state.config, group), ", not ",
+                                 Text(request.config, request.group),
                                  "; use its configuration or another name"),
                     {{"session", request.name},
-                     {"configuration", state.config.DebugString()},
-                     {"requested", request.config.DebugString()}}));
+                     {"configuration", Text(state.config, group)},
+                     {"requested", Text(request.config, request.group)}}));
     }
     done(MakeError(
         Reason::kSessionExists,

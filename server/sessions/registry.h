@@ -17,6 +17,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,9 +26,13 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "lossscaler/core/decision.h"
+#include "lossscaler/core/group.h"
 #include "lossscaler/core/loss_scaler.h"
 #include "lossscaler/sync/mutex.h"
+#include "sessions/alarm.h"
+#include "sessions/boot_clock.h"
 #include "sessions/limits.h"
+#include "sessions/random_token.h"
 #include "sessions/session.h"
 #include "store/store.h"
 
@@ -35,12 +40,24 @@ namespace lossscaler::server {
 
 class Registry {
  public:
-  // Wall clock time, for records. Tests inject their own.
-  using Now = std::function<absl::Time()>;
+  // What the registry takes from the machine. Tests inject their own.
+  struct World {
+    // Wall clock time, for records.
+    std::function<absl::Time()> now = absl::Now;
+    // Monotonic time, for leases and timers.
+    std::function<absl::Time()> monotonic = BootTime;
+    // Names that nobody can guess.
+    std::function<std::string()> new_token = RandomToken;
+    // Whether a thread of the registry rings the alarm; otherwise only
+    // RingDue() does.
+    bool alarm_thread = true;
+  };
 
   // `store` outlives every call; the registry outlives every write of the
   // store, whose callbacks come back to it.
-  Registry(Store* store, const Limits& limits, Now now = absl::Now);
+  Registry(Store* store, const Limits& limits)
+      : Registry(store, limits, World()) {}
+  Registry(Store* store, const Limits& limits, World world);
 
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
@@ -53,14 +70,16 @@ class Registry {
     LossScaler config;
     bool return_if_equal = false;
     std::string request_id;
+    // Set: a group session.
+    std::optional<GroupConfig> group;
   };
   struct Created {
     std::shared_ptr<Session> session;
     SessionSnapshot snapshot;
     bool created = false;
   };
-  // INVALID_SESSION_NAME, INVALID_FIELD, SESSION_EXISTS, CONFIG_MISMATCH,
-  // TOO_MANY_SESSIONS, STORE_UNAVAILABLE.
+  // INVALID_SESSION_NAME, INVALID_FIELD, INVALID_GROUP, SESSION_EXISTS,
+  // CONFIG_MISMATCH, TOO_MANY_SESSIONS, STORE_UNAVAILABLE.
   void Create(CreateRequest request,
               std::function<void(absl::StatusOr<Created>)> done)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -87,6 +106,14 @@ class Registry {
 
   std::int64_t size() const ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // The server ends: see Session::Drain(). Once no call that could create a
+  // session comes in any more, and before the store ends: from now on nothing
+  // happens in a session but by a call.
+  void Drain(const absl::Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Wakes the sessions whose time has come, on the calling thread.
+  void RingDue() { alarm_.RingDue(); }
+
  private:
   using Sessions = std::map<std::string, std::shared_ptr<Session>, std::less<>>;
 
@@ -108,12 +135,16 @@ class Registry {
   Store* const store_;
   const Limits limits_;
   ByteBudget ledger_budget_;
+  const bool alarm_thread_;
   const Session::Environment environment_;
 
   mutable Mutex mutex_;
   Sessions sessions_ ABSL_GUARDED_BY(mutex_);
   // Of sessions_: the outcome of their creation was unknown.
   std::vector<std::shared_ptr<Session>> unsure_ ABSL_GUARDED_BY(mutex_);
+
+  // Last: its thread calls sessions.
+  Alarm alarm_;
 };
 
 }  // namespace lossscaler::server

@@ -8,42 +8,57 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "lossscaler/core/check_vote.h"
+#include "lossscaler/core/coordinator_errors.h"
 #include "lossscaler/core/error.h"
+#include "lossscaler/core/group_draft.h"
 #include "lossscaler/core/names.h"
 #include "lossscaler/core/solo.h"
-#include "store/journal.h"
+#include "sessions/solo_events.h"
 
 namespace lossscaler::server {
 namespace {
 
-absl::Status StoreUnavailable(const Session::Environment& environment,
-                              std::string_view what,
-                              std::string_view consequence,
-                              const absl::Status& status) {
-  return MakeRetryableError(
-      Reason::kStoreUnavailable,
-      absl::StrCat(std::string(what), ": ", std::string(status.message()), "; ",
-                   std::string(consequence)),
-      environment.retry_delay, {{"cause", std::string(status.message())}});
+absl::Status NotAGroup(std::string_view name) {
+  return MakeError(Reason::kWrongKind,
+                   absl::StrCat("session '", std::string(name),
+                                "' is a solo session, which has no workers; "
+                                "call Update without a worker or parts, or "
+                                "create a group session under another name"),
+                   {{"session", std::string(name)}, {"kind", "SOLO"}});
 }
 
-absl::Status CouldNotWrite(const Session::Environment& environment,
-                           const absl::Status& status) {
-  return StoreUnavailable(environment, "the store could not write",
-                          "nothing was decided, call again", status);
+absl::Status NoWorker(std::string_view name) {
+  return MakeError(Reason::kWrongKind,
+                   absl::StrCat("session '", std::string(name),
+                                "' is a group session, and the vote names no "
+                                "worker; join it, and vote as the worker and "
+                                "incarnation that joined"),
+                   {{"session", std::string(name)}, {"kind", "GROUP"}});
 }
 
-absl::Status CouldNotReadJournal(const Session::Environment& environment,
-                                 const absl::Status& status) {
-  return StoreUnavailable(environment, "the journal could not be read",
-                          "nothing was decided, call again", status);
+absl::Status StepRequired(std::string_view name) {
+  return MakeError(
+      Reason::kStepRequired,
+      absl::StrCat("the call names no step, and session '", std::string(name),
+                   "' is a group, which may have moved on; name "
+                   "the step that the caller works on"),
+      {{"session", std::string(name)}});
+}
+
+bool IsLiveMember(const GroupState& group, const WorkerRef& worker) {
+  for (const Member& member : group.members) {
+    if (member.incarnation == worker.incarnation) {
+      return member.worker == worker.worker && IsLive(member);
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -55,27 +70,18 @@ absl::Status SessionNotFound(std::string_view name) {
                    {{"session", std::string(name)}});
 }
 
-Session::Session(std::string name, const Environment* environment)
-    : name_(std::move(name)),
-      environment_(environment),
-      busy_(true),
-      creating_(true),
-      ledger_(environment->ledger_budget) {}
-
-Session::Session(StoredSession stored, const Environment* environment)
-    : name_(stored.state.name),
-      environment_(environment),
-      state_(std::make_shared<SessionState>(std::move(stored.state))),
-      recent_(stored.recent.begin(), stored.recent.end()),
-      ledger_(environment->ledger_budget) {}
+void PendingCall::Cancel() {
+  if (const std::shared_ptr<Session> session = session_.lock()) {
+    session->Cancel(call_);
+  }
+}
 
 void Session::Create(const SessionState& initial, Done<SessionSnapshot> done) {
   Event event{.react =
-                  [initial, done](const State&) {
-                    return Reaction{.write = Write{.state = initial},
-                                    .answer = [initial, done] {
-                                      done(SessionSnapshot{.state = initial});
-                                    }};
+                  [this, initial, done](const State&) {
+                    return Reaction{
+                        .write = Write{.state = initial},
+                        .answer = [this, done] { done(FullSnapshot()); }};
                   },
               .fail = done};
   {
@@ -107,63 +113,59 @@ void Session::Delete(std::string_view request_id, Done<SessionSnapshot> done) {
            .fail = done});
 }
 
-void Session::Update(std::optional<std::int64_t> step, Vote vote,
-                     Done<UpdateAnswer> done) {
-  if (absl::Status status = CheckVote(step, vote); !status.ok()) {
-    return done(status);
+PendingCall Session::Update(std::optional<std::int64_t> step, Vote vote,
+                            Done<UpdateAnswer> done) {
+  // What is wrong whatever the state is needs no turn.
+  const State now = state();
+  const bool group = now != nullptr && now->group.has_value();
+  if (absl::Status status =
+          group ? CheckGroupVote(step, vote) : CheckVote(step, vote);
+      !status.ok()) {
+    done(status);
+    return {};
   }
+  const CallId call = NewCall();
   Enqueue({.react =
-               [this, step, vote = std::move(vote), done](const State& state) {
-                 return ReactToUpdate(state, step, vote, done);
+               [this, call, step, vote = std::move(vote),
+                done](const State& state) {
+                 if (state == nullptr) {
+                   return Refuse(done, SessionNotFound(name_));
+                 }
+                 if (group_ == nullptr) {
+                   if (!vote.worker.empty() || vote.incarnation != 0 ||
+                       !vote.parts.empty()) {
+                     return Refuse(done, NotAGroup(name_));
+                   }
+                   return ReactToSoloUpdate(
+                       state, log_, step, vote,
+                       [this](const Vote& cast) { return Resolve(cast); },
+                       environment_->now(), done);
+                 }
+                 if (vote.worker.empty() && vote.incarnation == 0) {
+                   return Refuse(done, NoWorker(name_));
+                 }
+                 if (!step) return Refuse(done, StepRequired(name_));
+                 return group_->Vote({.call = call,
+                                      .worker = {vote.worker, vote.incarnation},
+                                      .step = *step,
+                                      .vote = vote,
+                                      .resolved = Resolve(vote)},
+                                     done);
                },
            .fail = done});
+  return PendingCall(weak_from_this(), call);
 }
 
-Session::Reaction Session::ReactToUpdate(const State& state,
-                                         std::optional<std::int64_t> step,
-                                         Vote vote,
-                                         const Done<UpdateAnswer>& done) {
-  const auto replay = [&](const Decision& decision) {
-    if (absl::Status status = CheckReplay(*state, decision, vote);
-        !status.ok()) {
-      return Refuse(done, status);
-    }
-    return Reaction{.answer = [done, decision, state] {
-      done(UpdateAnswer{.decision = decision, .current = state->current()});
-    }};
-  };
-
-  if (state == nullptr) return Refuse(done, SessionNotFound(name_));
-  if (!step) {
-    const absl::StatusOr<std::optional<Decision>> made =
-        FindByRequest(state->uid, vote.request_id);
-    if (!made.ok()) return Refuse(done, made.status());
-    if (*made) return replay(**made);
-    step = state->step;
+PendingCall Session::CastVote(WorkerRef worker, std::int64_t step, Vote vote,
+                              Done<UpdateAnswer> done) {
+  const State now = state();
+  if (now != nullptr && !now->group) {
+    done(NotAGroup(name_));
+    return {};
   }
-  if (absl::Status status = CheckStep(*state, *step); !status.ok()) {
-    return Refuse(done, status);
-  }
-  if (*step < state->step) {
-    const absl::StatusOr<Decision> decision = FindByStep(*state, *step);
-    if (!decision.ok()) return Refuse(done, decision.status());
-    return replay(*decision);
-  }
-
-  vote.resolved = vote.verdict;
-  if (vote.verdict == Verdict::kUnset) {
-    MutexLock lock(&mutex_);
-    const absl::StatusOr<Verdict> found = ledger_.Resolve(vote.stream_ids);
-    if (!found.ok()) return Refuse(done, found.status());
-    vote.resolved = *found;
-  }
-  absl::StatusOr<Decided> decided = Decide(*state, vote, environment_->now());
-  if (!decided.ok()) return Refuse(done, decided.status());
-  UpdateAnswer answer{.decision = decided->decision,
-                      .current = decided->state.current()};
-  return Reaction{.write = Write{.state = std::move(decided->state),
-                                 .decision = std::move(decided->decision)},
-                  .answer = [done, answer] { done(answer); }};
+  vote.worker = std::move(worker.worker);
+  vote.incarnation = worker.incarnation;
+  return Update(step, std::move(vote), std::move(done));
 }
 
 void Session::Restore(const LossScaler& scaler,
@@ -175,67 +177,105 @@ void Session::Restore(const LossScaler& scaler,
   Enqueue({.react =
                [this, scaler, if_epoch, request_id = std::string(request_id),
                 done](const State& state) {
-                 return ReactToRestore(state, scaler, if_epoch, request_id,
-                                       done);
+                 if (state == nullptr) {
+                   return Refuse(done, SessionNotFound(name_));
+                 }
+                 return group_ != nullptr
+                            ? group_->Restore(scaler, if_epoch, request_id,
+                                              done)
+                            : ReactToSoloRestore(state, log_, scaler, if_epoch,
+                                                 request_id,
+                                                 environment_->now(), done);
                },
            .fail = done});
-}
-
-Session::Reaction Session::ReactToRestore(const State& state,
-                                          const LossScaler& scaler,
-                                          std::optional<std::int64_t> if_epoch,
-                                          const std::string& request_id,
-                                          const Done<RestoreAnswer>& done) {
-  if (state == nullptr) return Refuse(done, SessionNotFound(name_));
-  // The request id comes first: a repeated call must not be refused for the
-  // epoch that its own first copy made.
-  const absl::StatusOr<std::optional<Decision>> made =
-      FindByRequest(state->uid, request_id);
-  if (!made.ok()) return Refuse(done, made.status());
-  if (*made && (*made)->request_id != request_id) {
-    return Refuse(
-        done,
-        MakeError(Reason::kInvalidField,
-                  absl::StrCat("request_id ", Quoted(request_id),
-                               " is that of the vote on step ", (*made)->step,
-                               "; a restore needs an id of its own"),
-                  {{"field", "request_id"},
-                   {"value", Quoted(request_id)},
-                   {"step", absl::StrCat((*made)->step)}}));
-  }
-  if (*made) {
-    // Only the step's own events change what Snapshot() shows, and this is one.
-    RestoreAnswer answer{.decision = **made, .snapshot = *Snapshot()};
-    return Reaction{.answer = [done, answer] { done(answer); }};
-  }
-  absl::StatusOr<Decided> restored = lossscaler::Restore(
-      *state, scaler, if_epoch, request_id, environment_->now());
-  if (!restored.ok()) return Refuse(done, restored.status());
-  RestoreAnswer answer{.decision = restored->decision,
-                       .snapshot = {.state = restored->state,
-                                    .last_decision = restored->decision}};
-  return Reaction{.write = Write{.state = std::move(restored->state),
-                                 .decision = std::move(restored->decision)},
-                  .answer = [done, answer] { done(answer); }};
 }
 
 void Session::Look(Done<SessionSnapshot> done) {
   Enqueue({.react =
                [this, done](const State& state) {
-                 if (state == nullptr) {
+                 if (state == nullptr)
                    return Refuse(done, SessionNotFound(name_));
-                 }
-                 return Reaction{.answer = [done, snapshot = *Snapshot()] {
+                 return Reaction{.answer = [done, snapshot = FullSnapshot()] {
                    done(snapshot);
                  }};
                },
-           .fail = done});
+           .fail = done,
+           .needs_no_store = true});
 }
 
-template <typename T>
-Session::Reaction Session::Refuse(const Done<T>& done,
-                                  const absl::Status& error) {
-  return Reaction{.answer = [done, error] { done(error); }};
+template <typename Callback>
+void Session::EnqueueGroup(const Callback& done,
+                           std::function<Reaction(GroupEvents&)> react,
+                           bool needs_no_store) {
+  Enqueue({.react =
+               [this, done, react = std::move(react)](const State& state) {
+                 if (state == nullptr)
+                   return Refuse(done, SessionNotFound(name_));
+                 if (group_ == nullptr) return Refuse(done, NotAGroup(name_));
+                 return react(*group_);
+               },
+           .fail = done,
+           .needs_no_store = needs_no_store});
+}
+
+void Session::Join(JoinEvent event, Done<JoinAnswer> done) {
+  event.new_token = environment_->new_token();
+  EnqueueGroup(done, [event = std::move(event), done](GroupEvents& group) {
+    return group.Join(event, done);
+  });
+}
+
+void Session::Leave(WorkerRef worker, std::function<void(absl::Status)> done) {
+  EnqueueGroup(done, [worker = std::move(worker), done](GroupEvents& group) {
+    return group.Leave(worker, done);
+  });
+}
+
+void Session::KeepAlive(WorkerRef worker, std::optional<Checkpoint> checkpoint,
+                        Done<Membership> done) {
+  const bool only_renews = !checkpoint.has_value();
+  EnqueueGroup(
+      done,
+      [worker = std::move(worker), checkpoint = std::move(checkpoint),
+       done](GroupEvents& group) {
+        return group.KeepAlive(worker, checkpoint, done);
+      },
+      only_renews);
+}
+
+PendingCall Session::Follow(WorkerRef worker, Done<Membership> changed) {
+  const CallId call = NewCall();
+  EnqueueGroup(
+      changed,
+      [call, worker = std::move(worker), changed](GroupEvents& group) {
+        return group.Follow(call, worker, changed);
+      },
+      /*needs_no_store=*/true);
+  return PendingCall(weak_from_this(), call);
+}
+
+void Session::Cancel(CallId call) {
+  Enqueue({.react =
+               [this, call](const State&) {
+                 return group_ != nullptr ? group_->Cancel(call) : Reaction{};
+               },
+           .fail = [](const absl::Status&) {},
+           .needs_no_store = true});
+}
+
+void Session::Drain(const absl::Status& error) {
+  {
+    MutexLock lock(&mutex_);
+    drained_ = error;
+  }
+  WakeWatchers();
+  Enqueue({.react =
+               [this, error](const State&) {
+                 if (group_ != nullptr) group_->Close(error);
+                 return Reaction{};
+               },
+           .fail = [](const absl::Status&) {},
+           .needs_no_store = true});
 }
 
 bool Session::gone() const {
@@ -243,260 +283,101 @@ bool Session::gone() const {
   return state_ == nullptr && !creating_ && unsure_uid_.empty();
 }
 
+State Session::state() const {
+  MutexLock lock(&mutex_);
+  return state_;
+}
+
 std::optional<SessionSnapshot> Session::Snapshot() const {
   MutexLock lock(&mutex_);
   if (state_ == nullptr) return std::nullopt;
-  SessionSnapshot snapshot{.state = *state_};
-  if (!recent_.empty()) snapshot.last_decision = recent_.back();
+  SessionSnapshot snapshot{.state = *state_, .last_decision = log_.Last()};
+  if (state_->group) snapshot.phase = PhaseOf(*state_->group);
   return snapshot;
+}
+
+SessionSnapshot Session::FullSnapshot() const {
+  // Only events change what it shows, and this is one.
+  SessionSnapshot snapshot = *Snapshot();
+  if (group_ != nullptr) group_->Complete(&snapshot);
+  return snapshot;
+}
+
+absl::StatusOr<std::vector<Decision>> Session::ListDecisions(
+    const DecisionQuery& query) const {
+  const State now = state();
+  if (now == nullptr) return SessionNotFound(name_);
+  return log_.List(*now, query);
 }
 
 absl::StatusOr<StepScale> Session::ScaleOf(
     std::optional<std::int64_t> step) const {
-  State state;
-  {
-    MutexLock lock(&mutex_);
-    state = state_;
-  }
-  if (state == nullptr) return SessionNotFound(name_);
-  StepScale result{.step = step.value_or(state->step),
-                   .scale = state->scaler.scale(),
-                   .epoch = state->epoch,
-                   .arithmetic = state->scaler.unscale_arithmetic()};
-  if (absl::Status status = CheckStep(*state, result.step); !status.ok()) {
+  const State now = state();
+  if (now == nullptr) return SessionNotFound(name_);
+  if (!step && now->group) return StepRequired(name_);
+  StepScale result{.step = step.value_or(now->step),
+                   .scale = now->scaler.scale(),
+                   .epoch = now->epoch,
+                   .arithmetic = now->scaler.unscale_arithmetic()};
+  if (absl::Status status = CheckStep(*now, result.step); !status.ok()) {
     return status;
   }
-  if (result.step < state->step) {
-    const absl::StatusOr<Decision> decision = FindByStep(*state, result.step);
+  if (result.step < now->step) {
+    const absl::StatusOr<Decision> decision = log_.FindStep(*now, result.step);
     if (!decision.ok()) return decision.status();
     result.scale = decision->scale_before;
   }
   return result;
 }
 
-absl::Status Session::OpenStream(std::int64_t step,
+absl::Status Session::OpenStream(const WorkerRef& worker, std::int64_t step,
                                  std::string_view stream_id) {
-  MutexLock lock(&mutex_);
-  if (state_ == nullptr) return SessionNotFound(name_);
-  if (step != state_->step) return absl::OkStatus();
-  return ledger_.Open(stream_id);
-}
-
-void Session::FinishStream(std::int64_t step, std::string_view stream_id,
-                           bool overflow,
-                           std::vector<TensorCoverage> coverage) {
-  MutexLock lock(&mutex_);
-  if (state_ == nullptr || step != state_->step) return;
-  ledger_.Finish(stream_id, overflow, std::move(coverage));
-}
-
-void Session::RetractStream(std::int64_t step, std::string_view stream_id) {
-  MutexLock lock(&mutex_);
-  if (state_ == nullptr || step != state_->step) return;
-  ledger_.Retract(stream_id);
-}
-
-void Session::Enqueue(Event event) {
+  bool renew = false;
   {
     MutexLock lock(&mutex_);
-    events_.push_back(std::move(event));
-  }
-  Pump();
-}
-
-void Session::Pump() {
-  // An answer may drop the last reference of a deleted session.
-  const std::shared_ptr<Session> self = shared_from_this();
-  while (true) {
-    Event event;
-    {
-      MutexLock lock(&mutex_);
-      if (busy_ || events_.empty()) return;
-      busy_ = true;
-      event = std::move(events_.front());
-      events_.pop_front();
+    if (state_ == nullptr) return SessionNotFound(name_);
+    renew = state_->group.has_value();
+    if (renew && !IsLiveMember(*state_->group, worker)) return Fenced(worker);
+    if (!renew && (!worker.worker.empty() || worker.incarnation != 0)) {
+      return NotAGroup(name_);
     }
-    if (absl::Status status = ReloadIfUnsure(); !status.ok()) {
-      SetIdle();
-      event.fail(status);
-      continue;
-    }
-    State state;
-    {
-      MutexLock lock(&mutex_);
-      state = state_;
-    }
-    Reaction reaction = event.react(state);
-    if (!reaction.write) {
-      SetIdle();
-      reaction.answer();
-      continue;
-    }
-    {
-      MutexLock lock(&mutex_);
-      committing_ = std::this_thread::get_id();
-    }
-    Write write = *reaction.write;
-    environment_->store->Commit(
-        std::move(write),
-        [self, written = Written{.write = *std::move(reaction.write),
-                                 .answer = std::move(reaction.answer),
-                                 .fail = std::move(event.fail)}](
-            WriteResult result, const absl::Status& status) {
-          self->OnWritten(written, result, status);
-        });
-    MutexLock lock(&mutex_);
-    if (committing_ == std::this_thread::get_id()) committing_ = {};
-    if (busy_) return;
-  }
-}
-
-absl::Status Session::Settle() {
-  {
-    MutexLock lock(&mutex_);
-    if (busy_ || unsure_uid_.empty()) return absl::OkStatus();
-    busy_ = true;
-  }
-  const absl::Status status = ReloadIfUnsure();
-  SetIdle();
-  Pump();
-  return status;
-}
-
-void Session::SetIdle() {
-  MutexLock lock(&mutex_);
-  busy_ = false;
-}
-
-absl::Status Session::ReloadIfUnsure() {
-  std::string uid;
-  {
-    MutexLock lock(&mutex_);
-    if (unsure_uid_.empty()) return absl::OkStatus();
-    uid = unsure_uid_;
-  }
-  absl::StatusOr<std::optional<StoredSession>> stored =
-      environment_->store->Reload(uid);
-  if (!stored.ok()) {
-    return StoreUnavailable(
-        *environment_, "the session could not be read",
-        "whether the last change was written is not known; call again",
-        stored.status());
-  }
-  MutexLock lock(&mutex_);
-  unsure_uid_.clear();
-  if (!*stored) {
-    state_ = nullptr;
-    recent_.clear();
-    ledger_.Clear();
-    return absl::OkStatus();
-  }
-  if (state_ == nullptr || state_->step != (*stored)->state.step) {
-    ledger_.Clear();
-  }
-  recent_.assign((*stored)->recent.begin(), (*stored)->recent.end());
-  state_ = std::make_shared<SessionState>(std::move((*stored)->state));
-  return absl::OkStatus();
-}
-
-void Session::OnWritten(const Written& written, WriteResult result,
-                        const absl::Status& status) {
-  absl::Status outcome;
-  if (result == WriteResult::kUnknown) {
-    {
-      MutexLock lock(&mutex_);
-      unsure_uid_ = written.write.state.uid;
-    }
-    outcome = ReloadIfUnsure();
-    if (outcome.ok() && !Stands(written.write)) {
-      outcome = CouldNotWrite(*environment_, status);
-    }
-  } else if (result == WriteResult::kNotDone) {
-    outcome = CouldNotWrite(*environment_, status);
-  }
-  bool pump = false;
-  {
-    MutexLock lock(&mutex_);
-    if (result == WriteResult::kDone) Install(written.write);
-    creating_ = false;
-    busy_ = false;
-    pump = committing_ != std::this_thread::get_id();
-  }
-  if (outcome.ok()) {
-    written.answer();
-  } else {
-    written.fail(outcome);
-  }
-  if (pump) Pump();
-}
-
-bool Session::Stands(const Write& write) const {
-  MutexLock lock(&mutex_);
-  if (write.deletion) return state_ == nullptr;
-  return state_ != nullptr && state_->revision == write.state.revision;
-}
-
-void Session::Install(const Write& write) {
-  if (write.deletion) {
-    state_ = nullptr;
-    recent_.clear();
-    ledger_.Clear();
-    return;
-  }
-  state_ = std::make_shared<SessionState>(write.state);
-  if (!write.decision) return;
-  recent_.push_back(*write.decision);
-  if (recent_.size() > kDecisionsInMemory) recent_.pop_front();
-  ledger_.Clear();
-}
-
-absl::StatusOr<std::optional<Decision>> Session::FindByRequest(
-    std::string_view uid, std::string_view request_id) const {
-  if (request_id.empty()) return std::nullopt;
-  {
-    MutexLock lock(&mutex_);
-    // From the latest on, as the store does.
-    for (auto it = recent_.rbegin(); it != recent_.rend(); ++it) {
-      if (RequestIdOf(*it) == request_id) return *it;
-    }
-    // Everything the session ever decided is in memory.
-    if (recent_.size() < kDecisionsInMemory) return std::nullopt;
-  }
-  absl::StatusOr<std::optional<Decision>> found =
-      environment_->store->FindDecisionByRequest(uid, request_id);
-  if (!found.ok()) {
-    return CouldNotReadJournal(*environment_, found.status());
-  }
-  return found;
-}
-
-absl::StatusOr<Decision> Session::FindByStep(const SessionState& state,
-                                             std::int64_t step) const {
-  {
-    MutexLock lock(&mutex_);
-    // Steps are consecutive, so a decision's place follows from its number.
-    if (!recent_.empty() && step >= recent_.front().step) {
-      const std::int64_t index = step - recent_.front().step;
-      if (index < static_cast<std::int64_t>(recent_.size())) {
-        return recent_[static_cast<std::size_t>(index)];
+    if (step == state_->step) {
+      StreamLedger& ledger =
+          ledgers_.try_emplace(worker.incarnation, environment_->ledger_budget)
+              .first->second;
+      if (absl::Status status = ledger.Open(stream_id); !status.ok()) {
+        return status;
       }
     }
   }
-  absl::StatusOr<std::optional<Decision>> found =
-      environment_->store->FindDecision(state.uid, step);
-  if (!found.ok()) {
-    return CouldNotReadJournal(*environment_, found.status());
-  }
-  if (!*found) {
-    return MakeError(Reason::kStepForgotten,
-                     absl::StrCat("the decision of step ", step,
-                                  " is no longer kept; the "
-                                  "session's next decision is step ",
-                                  state.step),
-                     {{"step", absl::StrCat(step)},
-                      {"expected_step", absl::StrCat(state.step)}});
-  }
-  return **std::move(found);
+  if (renew) KeepAlive(worker, std::nullopt, [](const auto&) {});
+  return absl::OkStatus();
+}
+
+void Session::FinishStream(const WorkerRef& worker, std::int64_t step,
+                           std::string_view stream_id, bool overflow,
+                           std::vector<TensorCoverage> coverage) {
+  MutexLock lock(&mutex_);
+  if (state_ == nullptr || step != state_->step) return;
+  const auto ledger = ledgers_.find(worker.incarnation);
+  if (ledger == ledgers_.end()) return;
+  ledger->second.Finish(stream_id, overflow, std::move(coverage));
+}
+
+void Session::RetractStream(const WorkerRef& worker, std::int64_t step,
+                            std::string_view stream_id) {
+  MutexLock lock(&mutex_);
+  if (state_ == nullptr || step != state_->step) return;
+  const auto ledger = ledgers_.find(worker.incarnation);
+  if (ledger != ledgers_.end()) ledger->second.Retract(stream_id);
+}
+
+absl::StatusOr<Verdict> Session::Resolve(const Vote& vote) const {
+  if (vote.verdict != Verdict::kUnset) return vote.verdict;
+  MutexLock lock(&mutex_);
+  const auto ledger = ledgers_.find(vote.incarnation);
+  if (ledger != ledgers_.end()) return ledger->second.Resolve(vote.stream_ids);
+  return StreamLedger(environment_->ledger_budget).Resolve(vote.stream_ids);
 }
 
 }  // namespace lossscaler::server

@@ -145,7 +145,8 @@ absl::StatusOr<std::unique_ptr<UnscaleStream>> UnscaleStream::Open(
   if (absl::Status status = admission->TakeBytes(reserved); !status.ok()) {
     return status;
   }
-  if (absl::Status status = session->OpenStream(scale->step, open.stream_id);
+  if (absl::Status status =
+          session->OpenStream(open.worker, scale->step, open.stream_id);
       !status.ok()) {
     admission->ReturnBytes(reserved);
     return status;
@@ -224,8 +225,8 @@ absl::StatusOr<StreamSummary> UnscaleStream::Finish() {
                         .element_count = tensor.element_count,
                         .ranges = std::move(tensor.ranges)});
   }
-  session_->FinishStream(scale_.step, open_.stream_id, total_.overflow(),
-                         std::move(coverage));
+  session_->FinishStream(open_.worker, scale_.step, open_.stream_id,
+                         total_.overflow(), std::move(coverage));
   StreamSummary summary{.verdict = total_,
                         .bad_tensors = std::move(bad_tensors_)};
   // An index without its tensor says nothing.
@@ -234,7 +235,7 @@ absl::StatusOr<StreamSummary> UnscaleStream::Finish() {
 }
 
 void UnscaleStream::Retract() {
-  session_->RetractStream(scale_.step, open_.stream_id);
+  session_->RetractStream(open_.worker, scale_.step, open_.stream_id);
 }
 
 ElementType UnscaleStream::OutputType(const StreamTensor& tensor) const {

@@ -40,6 +40,8 @@ struct StreamTensor {
 
 struct StreamOpen {
   std::optional<std::int64_t> step;
+  // In a group: whose gradients they are. Empty in a solo session.
+  WorkerRef worker;
   std::string stream_id;
   std::vector<StreamTensor> tensors;
   // Store 16-bit results in the type of the input instead of float32.

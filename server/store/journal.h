@@ -7,6 +7,7 @@
 #define LOSSSCALER_SERVER_STORE_JOURNAL_H_
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "lossscaler/core/decision.h"
@@ -26,6 +27,16 @@ inline std::string_view RequestIdOf(const Decision& decision) {
   }
   return {};
 }
+
+// The iterations that the votes of a decision name.
+struct Iterations {
+  // The only one; unset if there is none or several.
+  std::optional<std::int64_t> one;
+  bool several = false;
+};
+Iterations IterationsOf(const Decision& decision);
+
+bool NamesIteration(const Decision& decision, std::int64_t iteration);
 
 }  // namespace lossscaler::server
 

@@ -124,6 +124,49 @@ absl::StatusOr<std::optional<Decision>> MemoryStore::FindDecisionByRequest(
   return std::nullopt;
 }
 
+absl::StatusOr<std::vector<Decision>> MemoryStore::Page(
+    std::string_view session_uid, std::int64_t before_step, int limit,
+    const std::function<bool(const Decision&)>& matches) {
+  MutexLock lock(&mutex_);
+  std::vector<Decision> page;
+  const auto entry = entries_.find(session_uid);
+  if (entry == entries_.end()) return page;
+  const Journal& journal = entry->second.journal;
+  for (auto it = std::make_reverse_iterator(journal.lower_bound(before_step));
+       it != journal.rend() && std::ssize(page) < limit; ++it) {
+    if (matches(it->second)) page.push_back(it->second);
+  }
+  return page;
+}
+
+absl::StatusOr<std::vector<Decision>> MemoryStore::ListDecisions(
+    std::string_view session_uid, std::int64_t before_step, int limit) {
+  return Page(session_uid, before_step, limit,
+              [](const Decision&) { return true; });
+}
+
+absl::StatusOr<std::vector<Decision>> MemoryStore::ListDecisionsByIteration(
+    std::string_view session_uid, std::int64_t iteration,
+    std::int64_t before_step, int limit) {
+  return Page(session_uid, before_step, limit, [&](const Decision& decision) {
+    return NamesIteration(decision, iteration);
+  });
+}
+
+absl::StatusOr<std::vector<Decision>> MemoryStore::ReadDecisions(
+    std::string_view session_uid, std::int64_t from_step, int limit) {
+  MutexLock lock(&mutex_);
+  std::vector<Decision> page;
+  const auto entry = entries_.find(session_uid);
+  if (entry == entries_.end()) return page;
+  const Journal& journal = entry->second.journal;
+  for (auto it = journal.lower_bound(from_step);
+       it != journal.end() && std::ssize(page) < limit; ++it) {
+    page.push_back(it->second);
+  }
+  return page;
+}
+
 absl::StatusOr<std::optional<Deletion>> MemoryStore::FindDeletion(
     std::string_view request_id) {
   MutexLock lock(&mutex_);

@@ -47,15 +47,25 @@ class MemoryStore final : public Store {
   absl::StatusOr<std::optional<Decision>> FindDecisionByRequest(
       std::string_view session_uid, std::string_view request_id) override
       ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<std::vector<Decision>> ListDecisions(
+      std::string_view session_uid, std::int64_t before_step,
+      int limit) override ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<std::vector<Decision>> ListDecisionsByIteration(
+      std::string_view session_uid, std::int64_t iteration,
+      std::int64_t before_step, int limit) override ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<std::vector<Decision>> ReadDecisions(
+      std::string_view session_uid, std::int64_t from_step, int limit) override
+      ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<std::optional<Deletion>> FindDeletion(
       std::string_view request_id) override ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Health() override { return absl::OkStatus(); }
 
  private:
+  // By step, ascending.
+  using Journal = std::map<std::int64_t, Decision>;
   struct Entry {
     SessionState state;
-    // By step, ascending.
-    std::map<std::int64_t, Decision> journal;
+    Journal journal;
   };
   using Entries = std::map<std::string, Entry, std::less<>>;
 
@@ -64,6 +74,11 @@ class MemoryStore final : public Store {
   void Apply(Write write) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Remember(Deletion deletion) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static StoredSession Snapshot(const Entry& entry);
+  // Decisions below `before_step` that `matches`, newest first.
+  absl::StatusOr<std::vector<Decision>> Page(
+      std::string_view session_uid, std::int64_t before_step, int limit,
+      const std::function<bool(const Decision&)>& matches)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   Mutex mutex_;
   // By uid.

@@ -10,17 +10,14 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lossscaler/wire/convert.h"
+#include "lossscaler/wire/decision_convert.h"
+#include "store/group_record.h"
 #include "store/session_record.pb.h"
 
 namespace lossscaler::server {
 namespace {
 
 using lossscaler::store::SessionRecord;
-
-absl::Status NoRecord(std::string_view kind, std::string_view what) {
-  return absl::DataLossError(absl::StrCat(
-      "this is no record of a ", std::string(kind), ": ", std::string(what)));
-}
 
 // What holds in every state that the rules of core can reach.
 absl::Status CheckInvariants(const SessionState& state) {
@@ -38,7 +35,9 @@ absl::Status CheckInvariants(const SessionState& state) {
     return NoRecord("session",
                     absl::StrCat("epoch ", state.epoch, " is below 1"));
   }
-  if (state.base < 0 || state.base >= state.step) {
+  // A group may have restored a base of another session, or one of its own that
+  // a power loss took.
+  if (state.base < 0 || (!state.group && state.base >= state.step)) {
     return NoRecord(
         "session",
         absl::StrCat("base ", state.base,
@@ -59,7 +58,10 @@ absl::Status CheckInvariants(const SessionState& state) {
                                  ", configured otherwise than ",
                                  state.config.DebugString()));
   }
-  return absl::OkStatus();
+  if (state.base_uid == state.uid) {
+    return NoRecord("session", "its base names it as another session");
+  }
+  return state.group ? CheckGroup(*state.group) : absl::OkStatus();
 }
 
 }  // namespace
@@ -79,6 +81,8 @@ std::string EncodeSession(const SessionState& state) {
   record.set_revision(state.revision);
   record.set_create_request_id(state.create_request_id);
   *record.mutable_create_time() = wire::ToProto(state.create_time);
+  record.set_base_uid(state.base_uid);
+  if (state.group) FillGroupRecord(*state.group, record.mutable_group());
   return record.SerializeAsString();
 }
 
@@ -100,13 +104,20 @@ absl::StatusOr<SessionState> DecodeSession(std::string_view bytes) {
       .scaler = *std::move(scaler),
       .step = record.step(),
       .base = record.base(),
+      .base_uid = record.base_uid(),
       .epoch = record.epoch(),
       .applied = record.applied(),
       .skipped = record.skipped(),
       .consecutive_skips = record.consecutive_skips(),
       .revision = record.revision(),
       .create_request_id = record.create_request_id(),
-      .create_time = wire::TimeFromProto(record.create_time())};
+      .create_time = wire::TimeFromProto(record.create_time()),
+      .group = {}};
+  if (record.has_group()) {
+    absl::StatusOr<GroupState> group = GroupFromRecord(record.group());
+    if (!group.ok()) return group.status();
+    state.group = *std::move(group);
+  }
   if (absl::Status status = CheckInvariants(state); !status.ok()) return status;
   return state;
 }

@@ -5,8 +5,7 @@
 //
 // A session is a lossscaler.store.SessionRecord, a decision a
 // lossscaler.v1.Decision, so that whoever has the wire contract can read the
-// journal. Vote::base_session_uid is not part of that message: a recorded base
-// is always one of the session itself.
+// journal.
 //
 // Thread safety: free functions without state.
 
@@ -25,7 +24,8 @@ std::string EncodeSession(const SessionState& state);
 
 // DATA_LOSS, saying what is wrong: bytes that are no record, or values that no
 // session can have (a step before the first, a base that was not decided yet,
-// a scaler configured otherwise than the session).
+// a scaler configured otherwise than the session, two members of one
+// incarnation).
 absl::StatusOr<SessionState> DecodeSession(std::string_view bytes);
 
 std::string EncodeDecision(const Decision& decision);

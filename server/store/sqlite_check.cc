@@ -149,7 +149,7 @@ absl::Status RecogniseDatabase(const std::string& path) {
         "; it was left as it is; use the newer release that wrote it, or name "
         "another folder"));
   }
-  if (version != kSchemaVersion) {
+  if (version < 1) {
     return Damaged(path, absl::StrCat("its schema version is ", version));
   }
   return absl::OkStatus();

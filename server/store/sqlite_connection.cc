@@ -19,6 +19,12 @@ void SqliteStatement::BindOne(int index, std::int64_t value) {
   sqlite3_bind_int64(get(), index, value);
 }
 
+void SqliteStatement::BindOne(int index,
+                              const std::optional<std::int64_t>& value) {
+  // Without a value the binding is NULL as it is.
+  if (value) BindOne(index, *value);
+}
+
 void SqliteStatement::BindOne(int index, std::string_view text) {
   // An empty view may have no address, and SQLite takes that for NULL.
   sqlite3_bind_text64(get(), index, text.empty() ? "" : text.data(),

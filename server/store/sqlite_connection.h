@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -64,6 +65,8 @@ class SqliteStatement {
   // Arguments live until Reset(), so nothing is copied. A failed bind leaves
   // NULL, which the NOT NULL constraints of the schema refuse.
   void BindOne(int index, std::int64_t value);
+  // NULL if unset.
+  void BindOne(int index, const std::optional<std::int64_t>& value);
   void BindOne(int index, std::string_view text);
   void BindOne(int index, const Blob& blob);
   void Reset();

@@ -8,12 +8,26 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "absl/time/time.h"
 
 namespace lossscaler::server {
 
+// What a write that was answered kDone survives.
+enum class Durability {
+  // A killed server and a power loss.
+  kFull,
+  // A killed server. A power loss may take the latest writes; the sessions are
+  // then loaded as possibly stale.
+  kRelaxed,
+};
+
 struct SqliteOptions {
+  Durability durability = Durability::kFull;
+  // Which life of the machine this is; empty: what MachineBootId() says.
+  std::string boot_id;
+
   // Decisions of a session that are kept: this many and this old, whichever is
   // less, but never fewer than kReplayableDecisions. Pruned every
   // kPruneInterval steps, so that up to that many more may be there.

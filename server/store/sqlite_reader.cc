@@ -4,12 +4,15 @@
 #include "store/sqlite_reader.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
+#include "store/journal.h"
 #include "store/record_codec.h"
+#include "store/sqlite_schema.h"
 #include "store/store_errors.h"
 
 namespace lossscaler::server {
@@ -70,11 +73,18 @@ absl::StatusOr<std::unique_ptr<SqliteReader>> SqliteReader::Create(
 }
 
 absl::Status SqliteReader::Prepare() {
-  const std::pair<SqliteStatement*, const char*> statements[] = {
-      {&all_sessions_,
-       "SELECT uid, name, revision, record FROM sessions ORDER BY name"},
-      {&session_,
-       "SELECT uid, name, revision, record FROM sessions WHERE uid = ?"},
+  std::int64_t version = 0;
+  if (const int code = ReadSchemaVersion(connection_.get(), &version);
+      code != SQLITE_OK) {
+    return Failure(code);
+  }
+  // The columns of StoredSession; possibly_stale came with version 2.
+  const std::string sessions =
+      absl::StrCat("SELECT uid, name, revision, record, ",
+                   version < 2 ? "0" : "possibly_stale", " FROM sessions");
+  absl::Status status = PrepareAll({
+      {&all_sessions_, absl::StrCat(sessions, " ORDER BY name")},
+      {&session_, absl::StrCat(sessions, " WHERE uid = ?")},
       {&recent_,
        "SELECT step, decision FROM decisions WHERE session_uid = ? "
        "ORDER BY step DESC LIMIT ?"},
@@ -84,10 +94,31 @@ absl::Status SqliteReader::Prepare() {
       {&decision_by_request_,
        "SELECT step, decision FROM decisions WHERE session_uid = ? AND "
        "request_id = ? AND request_id <> '' ORDER BY step DESC LIMIT 1"},
+      {&list_,
+       "SELECT step, decision FROM decisions WHERE session_uid = ? AND "
+       "step < ? ORDER BY step DESC LIMIT ?"},
+      {&read_on_,
+       "SELECT step, decision FROM decisions WHERE session_uid = ? AND "
+       "step >= ? ORDER BY step LIMIT ?"},
       {&deletion_,
        "SELECT request_id, session, session_uid, delete_time FROM deletions "
        "WHERE request_id = ?"},
-  };
+  });
+  if (!status.ok() || version < 2) return status;
+  // Two indices, each in the order of steps, are merged as they are read.
+  return PrepareAll({{&list_by_iteration_,
+                      "SELECT step, decision FROM decisions "
+                      "INDEXED BY decisions_by_iteration "
+                      "WHERE session_uid = ?1 AND iteration = ?2 AND step < ?3 "
+                      "UNION ALL SELECT step, decision FROM decisions "
+                      "INDEXED BY decisions_by_votes "
+                      "WHERE session_uid = ?1 AND iterations_in_votes = 1 AND "
+                      "step < ?3 ORDER BY step DESC"}});
+}
+
+absl::Status SqliteReader::PrepareAll(
+    std::initializer_list<std::pair<SqliteStatement*, std::string>>
+        statements) {
   for (const auto& [statement, sql] : statements) {
     absl::StatusOr<SqliteStatement> prepared = connection_->Prepare(sql);
     if (!prepared.ok()) return prepared.status();
@@ -120,7 +151,9 @@ absl::StatusOr<std::vector<StoredSession>> SqliteReader::LoadAll() {
   while (query.Next()) {
     absl::StatusOr<SessionState> state = SessionOf(query);
     if (!state.ok()) return state.status();
-    StoredSession session{.state = *std::move(state), .recent = {}};
+    StoredSession session{.state = *std::move(state),
+                          .recent = {},
+                          .possibly_stale = query.Int(4) != 0};
     if (absl::Status status = LoadRecent(&session); !status.ok()) return status;
     sessions.push_back(std::move(session));
   }
@@ -139,7 +172,9 @@ absl::StatusOr<std::optional<StoredSession>> SqliteReader::Load(
   }
   absl::StatusOr<SessionState> state = SessionOf(query);
   if (!state.ok()) return state.status();
-  StoredSession session{.state = *std::move(state), .recent = {}};
+  StoredSession session{.state = *std::move(state),
+                        .recent = {},
+                        .possibly_stale = query.Int(4) != 0};
   if (absl::Status status = LoadRecent(&session); !status.ok()) return status;
   return session;
 }
@@ -160,6 +195,47 @@ absl::StatusOr<std::optional<Decision>> SqliteReader::FindDecisionByRequest(
   if (query.Next()) return DecisionOf(query, session_uid);
   if (query.code() != SQLITE_OK) return Failure(query.code());
   return std::nullopt;
+}
+
+absl::StatusOr<std::vector<Decision>> SqliteReader::Collect(
+    SqliteQuery* query, std::string_view session_uid, int limit,
+    const std::function<bool(const Decision&)>& matches) const {
+  std::vector<Decision> decisions;
+  while (std::ssize(decisions) < limit && query->Next()) {
+    absl::StatusOr<Decision> decision = DecisionOf(*query, session_uid);
+    if (!decision.ok()) return decision.status();
+    if (matches(*decision)) decisions.push_back(*std::move(decision));
+  }
+  if (query->code() != SQLITE_OK) return Failure(query->code());
+  return decisions;
+}
+
+absl::StatusOr<std::vector<Decision>> SqliteReader::ListDecisions(
+    std::string_view session_uid, std::int64_t before_step, int limit) {
+  MutexLock lock(&mutex_);
+  const std::int64_t rows = limit;
+  SqliteQuery query(&list_, session_uid, before_step, rows);
+  return Collect(&query, session_uid, limit,
+                 [](const Decision&) { return true; });
+}
+
+absl::StatusOr<std::vector<Decision>> SqliteReader::ListDecisionsByIteration(
+    std::string_view session_uid, std::int64_t iteration,
+    std::int64_t before_step, int limit) {
+  MutexLock lock(&mutex_);
+  SqliteQuery query(&list_by_iteration_, session_uid, iteration, before_step);
+  return Collect(&query, session_uid, limit, [&](const Decision& decision) {
+    return NamesIteration(decision, iteration);
+  });
+}
+
+absl::StatusOr<std::vector<Decision>> SqliteReader::ReadDecisions(
+    std::string_view session_uid, std::int64_t from_step, int limit) {
+  MutexLock lock(&mutex_);
+  const std::int64_t rows = limit;
+  SqliteQuery query(&read_on_, session_uid, from_step, rows);
+  return Collect(&query, session_uid, limit,
+                 [](const Decision&) { return true; });
 }
 
 absl::StatusOr<std::optional<Deletion>> SqliteReader::FindDeletion(

@@ -9,19 +9,20 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <system_error>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "store/sqlite_connection.h"
 
 namespace lossscaler::server {
 namespace {
 
 // Times are microseconds since 1970. Records are described in record_codec.h;
 // what stands beside them is for queries and for keys.
+// The first version; kMigrations has what came later, for new databases too.
 constexpr char kTables[] = R"sql(
 CREATE TABLE meta(
   only_row    INTEGER PRIMARY KEY CHECK (only_row = 1),
@@ -60,6 +61,27 @@ CREATE TABLE deletions(
 CREATE TABLE probes(payload BLOB NOT NULL);
 )sql";
 
+// kMigrations[i] leads from version i + 1 to i + 2.
+constexpr const char* kMigrations[] = {
+    R"sql(
+-- The iteration that the votes name, if all that name one name the same.
+ALTER TABLE decisions ADD COLUMN iteration INTEGER;
+-- 1: they name several, or the row is older than these columns: the votes have
+-- to be read.
+ALTER TABLE decisions ADD COLUMN iterations_in_votes INTEGER NOT NULL DEFAULT 1;
+CREATE INDEX decisions_by_iteration ON decisions(session_uid, iteration)
+  WHERE iteration IS NOT NULL;
+CREATE INDEX decisions_by_votes ON decisions(session_uid, step)
+  WHERE iterations_in_votes = 1;
+
+-- 1: the machine may have lost decisions of the session that somebody saw.
+ALTER TABLE sessions ADD COLUMN possibly_stale INTEGER NOT NULL DEFAULT 0;
+-- The life of the machine in which commits were made that may not be on disk;
+-- empty: there are none.
+ALTER TABLE meta ADD COLUMN unsynced_boot_id TEXT NOT NULL DEFAULT '';
+)sql"};
+static_assert(std::size(kMigrations) == kSchemaVersion - 1);
+
 absl::Status FileError(int error, const std::string& doing,
                        const std::string& path) {
   return absl::ErrnoToStatus(
@@ -72,12 +94,15 @@ absl::Status FillDatabase(const std::string& path) {
   absl::StatusOr<std::unique_ptr<SqliteConnection>> connection =
       SqliteConnection::Open(path, SQLITE_OPEN_READWRITE);
   if (!connection.ok()) return connection.status();
-  const int code = (*connection)
-                       ->Execute(absl::StrCat(
-                           "PRAGMA synchronous = FULL; BEGIN;",
-                           "PRAGMA application_id = ", kApplicationId,
-                           "; PRAGMA user_version = ", kSchemaVersion, ";",
-                           kTables, "COMMIT; PRAGMA journal_mode = WAL;"));
+  int code =
+      (*connection)
+          ->Execute(absl::StrCat("PRAGMA synchronous = FULL; BEGIN;",
+                                 "PRAGMA application_id = ", kApplicationId,
+                                 "; PRAGMA user_version = 1;", kTables));
+  if (code == SQLITE_OK) code = MigrateTables(connection->get());
+  if (code == SQLITE_OK) {
+    code = (*connection)->Execute("COMMIT; PRAGMA journal_mode = WAL;");
+  }
   if (code != SQLITE_OK) return SqliteError("create", code, **connection);
   return absl::OkStatus();
 }
@@ -93,6 +118,26 @@ absl::Status SyncFolder(const std::string& path) {
 }
 
 }  // namespace
+
+int ReadSchemaVersion(SqliteConnection* connection, std::int64_t* version) {
+  absl::StatusOr<SqliteStatement> pragma =
+      connection->Prepare("PRAGMA user_version");
+  if (!pragma.ok()) return sqlite3_errcode(connection->handle());
+  SqliteQuery query(&*pragma);
+  if (query.Next()) *version = query.Int(0);
+  return query.code();
+}
+
+int MigrateTables(SqliteConnection* connection) {
+  std::int64_t version = 0;
+  int code = ReadSchemaVersion(connection, &version);
+  for (; code == SQLITE_OK && version < std::int64_t{kSchemaVersion};
+       ++version) {
+    code = connection->Execute(absl::StrCat(
+        kMigrations[version - 1], "PRAGMA user_version = ", version + 1, ";"));
+  }
+  return code;
+}
 
 absl::Status CreateDatabaseIfMissing(const std::string& path) {
   std::error_code ignored;

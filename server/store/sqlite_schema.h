@@ -15,13 +15,14 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "store/sqlite_connection.h"
 
 namespace lossscaler::server {
 
 // "LSCL", in the header of every database of ours.
 inline constexpr std::uint32_t kApplicationId = 0x4C53434C;
 // Rises when an older release could not use the file any more.
-inline constexpr std::uint32_t kSchemaVersion = 1;
+inline constexpr std::uint32_t kSchemaVersion = 2;
 
 // Makes an empty database at `path` unless there is a file. It appears whole or
 // not at all: it is made under another name and renamed.
@@ -30,6 +31,15 @@ inline constexpr std::uint32_t kSchemaVersion = 1;
 // database was moved away without the log, which holds its latest writes and
 // would be applied to the new one.
 absl::Status CreateDatabaseIfMissing(const std::string& path);
+
+// The schema version of an open database; an SQLite result.
+int ReadSchemaVersion(SqliteConnection* connection, std::int64_t* version);
+
+// Brings the tables to kSchemaVersion; an SQLite result. Reads every decision
+// of an older database once, so that it may take minutes for one of gigabytes.
+//
+// REQUIRES: a transaction is open; all of it is part of that.
+int MigrateTables(SqliteConnection* connection);
 
 }  // namespace lossscaler::server
 

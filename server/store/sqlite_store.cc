@@ -17,6 +17,7 @@
 #include "store/sqlite_connection.h"
 #include "store/sqlite_reader.h"
 #include "store/sqlite_schema.h"
+#include "store/sqlite_start.h"
 #include "store/state_directory.h"
 #include "store/store_errors.h"
 
@@ -36,12 +37,19 @@ using WritingConnection = std::unique_ptr<SqliteConnection, CloseWriting>;
 
 class SqliteStore final : public Store {
  public:
+  ~SqliteStore() override {
+    committer_.reset();
+    if (relaxed_) SettleDatabase(writing_.get());
+  }
+
   static absl::StatusOr<std::unique_ptr<Store>> Open(
       std::unique_ptr<StateDirectory> directory, const std::string& path,
       const SqliteOptions& options);
 
   std::string_view name() const override { return "sqlite"; }
-  std::string_view durability() const override { return "full"; }
+  std::string_view durability() const override {
+    return relaxed_ ? "relaxed" : "full";
+  }
   std::int64_t start_count() const override { return start_count_; }
 
   absl::StatusOr<std::vector<StoredSession>> LoadAll() override {
@@ -60,6 +68,22 @@ class SqliteStore final : public Store {
       std::string_view session_uid, std::string_view request_id) override {
     return reader_->FindDecisionByRequest(session_uid, request_id);
   }
+  absl::StatusOr<std::vector<Decision>> ListDecisions(
+      std::string_view session_uid, std::int64_t before_step,
+      int limit) override {
+    return reader_->ListDecisions(session_uid, before_step, limit);
+  }
+  absl::StatusOr<std::vector<Decision>> ListDecisionsByIteration(
+      std::string_view session_uid, std::int64_t iteration,
+      std::int64_t before_step, int limit) override {
+    return reader_->ListDecisionsByIteration(session_uid, iteration,
+                                             before_step, limit);
+  }
+  absl::StatusOr<std::vector<Decision>> ReadDecisions(
+      std::string_view session_uid, std::int64_t from_step,
+      int limit) override {
+    return reader_->ReadDecisions(session_uid, from_step, limit);
+  }
   absl::StatusOr<std::optional<Deletion>> FindDeletion(
       std::string_view request_id) override {
     return reader_->FindDeletion(request_id);
@@ -74,6 +98,7 @@ class SqliteStore final : public Store {
   std::unique_ptr<StateDirectory> directory_;
   WritingConnection writing_;
   std::int64_t start_count_ = 0;
+  bool relaxed_ = false;
   std::unique_ptr<SqliteReader> reader_;
   std::unique_ptr<SqliteCommitter> committer_;
 };
@@ -93,19 +118,6 @@ absl::StatusOr<WritingConnection> OpenForWriting(const std::string& path) {
   return connection;
 }
 
-absl::StatusOr<std::int64_t> CountStart(SqliteConnection* connection) {
-  absl::StatusOr<SqliteStatement> count = connection->Prepare(
-      "UPDATE meta SET start_count = start_count + 1 RETURNING start_count");
-  if (!count.ok()) return count.status();
-  SqliteQuery query(&*count);
-  std::int64_t start_count = 0;
-  while (query.Next()) start_count = query.Int(0);
-  if (query.code() != SQLITE_OK) {
-    return SqliteError("write", query.code(), *connection);
-  }
-  return start_count;
-}
-
 absl::StatusOr<std::unique_ptr<Store>> SqliteStore::Open(
     std::unique_ptr<StateDirectory> directory, const std::string& path,
     const SqliteOptions& options) {
@@ -115,9 +127,11 @@ absl::StatusOr<std::unique_ptr<Store>> SqliteStore::Open(
   absl::StatusOr<WritingConnection> writing = OpenForWriting(path);
   if (!writing.ok()) return writing.status();
   store->writing_ = *std::move(writing);
-  absl::StatusOr<std::int64_t> start_count = CountStart(store->writing_.get());
+  absl::StatusOr<std::int64_t> start_count =
+      StartDatabase(store->writing_.get(), options);
   if (!start_count.ok()) return start_count.status();
   store->start_count_ = *start_count;
+  store->relaxed_ = options.durability == Durability::kRelaxed;
 
   absl::StatusOr<std::unique_ptr<SqliteConnection>> reading =
       SqliteConnection::Open(path, SQLITE_OPEN_READONLY);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The durable store: DIR/lossscaler.db, an SQLite database in WAL mode with
-// synchronous=FULL. A write that was answered kDone survives a kill and a power
-// loss.
+// synchronous=FULL, or NORMAL with relaxed durability. A write that was
+// answered kDone survives a kill and, with full durability, a power loss.
 //
 // Thread safety: any thread.
 
@@ -24,6 +24,9 @@ namespace lossscaler::server {
 // and folds the log into the database file.
 //
 // The message of every error names the file, says what is wrong and what to do.
+// A database of an older release is brought up to date; that release cannot use
+// it any more.
+//
 // FAILED_PRECONDITION: another server holds the folder, or the database is
 // somebody else's or a newer release's. DATA_LOSS: it is damaged. In these
 // cases it is left byte for byte as it was. Other codes: the file system

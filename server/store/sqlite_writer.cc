@@ -47,13 +47,15 @@ absl::Status SqliteWriter::Prepare() {
       {&insert_session_,
        "INSERT INTO sessions(uid, name, revision, record) VALUES (?, ?, ?, ?)"},
       {&update_session_,
-       "UPDATE sessions SET revision = ?2, record = ?3 "
+       "UPDATE sessions SET revision = ?2, record = ?3, "
+       "possibly_stale = possibly_stale AND NOT ?4 "
        "WHERE uid = ?1 AND revision = ?2 - 1"},
       {&delete_session_,
        "DELETE FROM sessions WHERE uid = ?1 AND revision = ?2 - 1"},
       {&insert_decision_,
        "INSERT INTO decisions(session_uid, step, outcome, reason, decide_time, "
-       "request_id, decision) VALUES (?, ?, ?, ?, ?, ?, ?)"},
+       "request_id, decision, iteration, iterations_in_votes) "
+       "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"},
       {&delete_decisions_, "DELETE FROM decisions WHERE session_uid = ?"},
       {&oldest_step_,
        "SELECT step FROM decisions WHERE session_uid = ? ORDER BY step LIMIT "
@@ -109,7 +111,9 @@ int SqliteWriter::Probe() {
 
 int SqliteWriter::Change(const Write& write) {
   if (write.deletion) return Delete(write.state, *write.deletion);
-  int code = PutState(write.state);
+  const bool restored =
+      write.decision && write.decision->reason == DecisionReason::kRestored;
+  int code = PutState(write.state, restored);
   if (code != SQLITE_OK || !write.decision) return code;
   code = PutDecision(write.state.uid, *write.decision);
   if (code != SQLITE_OK || write.decision->step % kPruneInterval != 0) {
@@ -118,7 +122,7 @@ int SqliteWriter::Change(const Write& write) {
   return Prune(write.state.uid, *write.decision);
 }
 
-int SqliteWriter::PutState(const SessionState& state) {
+int SqliteWriter::PutState(const SessionState& state, bool restored) {
   const std::string record = EncodeSession(state);
   if (state.revision == 1) {
     return insert_session_.Run(std::string_view(state.uid),
@@ -126,17 +130,19 @@ int SqliteWriter::PutState(const SessionState& state) {
                                Blob{record});
   }
   return ExpectOneChange(update_session_.Run(std::string_view(state.uid),
-                                             state.revision, Blob{record}));
+                                             state.revision, Blob{record},
+                                             std::int64_t{restored}));
 }
 
 int SqliteWriter::PutDecision(const std::string& session_uid,
                               const Decision& decision) {
   const std::string record = EncodeDecision(decision);
-  return insert_decision_.Run(std::string_view(session_uid), decision.step,
-                              OutcomeName(decision.outcome),
-                              DecisionReasonName(decision.reason),
-                              absl::ToUnixMicros(decision.decide_time),
-                              RequestIdOf(decision), Blob{record});
+  const Iterations iterations = IterationsOf(decision);
+  return insert_decision_.Run(
+      std::string_view(session_uid), decision.step,
+      OutcomeName(decision.outcome), DecisionReasonName(decision.reason),
+      absl::ToUnixMicros(decision.decide_time), RequestIdOf(decision),
+      Blob{record}, iterations.one, std::int64_t{iterations.several});
 }
 
 int SqliteWriter::Prune(const std::string& session_uid,

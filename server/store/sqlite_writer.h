@@ -57,7 +57,8 @@ class SqliteWriter {
   // SQLITE_OK or the result that stopped the write. A write that finds no row
   // to change is SQLITE_CONSTRAINT, as one that finds a row in its way.
   int Change(const Write& write);
-  int PutState(const SessionState& state);
+  // `restored`: the state is one that a restore has set.
+  int PutState(const SessionState& state, bool restored);
   int PutDecision(const std::string& session_uid, const Decision& decision);
   int Prune(const std::string& session_uid, const Decision& latest);
   int Delete(const SessionState& state, const Deletion& deletion);

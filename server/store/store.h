@@ -33,6 +33,10 @@ struct StoredSession {
   SessionState state;
   // The latest decisions, oldest first, at most kDecisionsInMemory.
   std::vector<Decision> recent;
+  // Whether decisions that somebody saw may be missing: the machine went down
+  // while writes were not on disk for sure (relaxed durability). Stays so until
+  // a RESTORED decision of the session is written.
+  bool possibly_stale = false;
 };
 
 inline constexpr int kDecisionsInMemory = 64;
@@ -60,7 +64,7 @@ struct Write {
 
 // What became of a write.
 enum class WriteResult {
-  // It is there, and survives a kill and (sqlite) a power loss.
+  // It is there, and survives what durability() says.
   kDone,
   // It is not there and never will be.
   kNotDone,
@@ -79,7 +83,8 @@ class Store {
 
   // "memory" or "sqlite".
   virtual std::string_view name() const = 0;
-  // "none" or "full".
+  // "none", "full" (a write survives a kill and a power loss) or "relaxed" (a
+  // kill).
   virtual std::string_view durability() const = 0;
   // How often this state was opened, this time included.
   virtual std::int64_t start_count() const = 0;
@@ -100,6 +105,19 @@ class Store {
       std::string_view session_uid, std::int64_t step) = 0;
   virtual absl::StatusOr<std::optional<Decision>> FindDecisionByRequest(
       std::string_view session_uid, std::string_view request_id) = 0;
+
+  // Pages of the journal. `limit` > 0; fewer decisions than that are the last.
+  //
+  // Newest first, of the steps below `before_step`; the second only those in
+  // which a vote named `iteration`.
+  virtual absl::StatusOr<std::vector<Decision>> ListDecisions(
+      std::string_view session_uid, std::int64_t before_step, int limit) = 0;
+  virtual absl::StatusOr<std::vector<Decision>> ListDecisionsByIteration(
+      std::string_view session_uid, std::int64_t iteration,
+      std::int64_t before_step, int limit) = 0;
+  // Oldest first, from `from_step` on or from the first later one that is kept.
+  virtual absl::StatusOr<std::vector<Decision>> ReadDecisions(
+      std::string_view session_uid, std::int64_t from_step, int limit) = 0;
 
   // A deletion by its request id; about the latest 10,000 are kept.
   virtual absl::StatusOr<std::optional<Deletion>> FindDeletion(

@@ -162,6 +162,28 @@ class FaultyStore final : public server::Store {
     return inner_->FindDecisionByRequest(session_uid, request_id);
   }
 
+  absl::StatusOr<std::vector<Decision>> ListDecisions(
+      std::string_view session_uid, std::int64_t before_step,
+      int limit) override {
+    if (absl::Status status = ReadFault(); !status.ok()) return status;
+    return inner_->ListDecisions(session_uid, before_step, limit);
+  }
+
+  absl::StatusOr<std::vector<Decision>> ListDecisionsByIteration(
+      std::string_view session_uid, std::int64_t iteration,
+      std::int64_t before_step, int limit) override {
+    if (absl::Status status = ReadFault(); !status.ok()) return status;
+    return inner_->ListDecisionsByIteration(session_uid, iteration, before_step,
+                                            limit);
+  }
+
+  absl::StatusOr<std::vector<Decision>> ReadDecisions(
+      std::string_view session_uid, std::int64_t from_step,
+      int limit) override {
+    if (absl::Status status = ReadFault(); !status.ok()) return status;
+    return inner_->ReadDecisions(session_uid, from_step, limit);
+  }
+
   absl::StatusOr<std::optional<server::Deletion>> FindDeletion(
       std::string_view request_id) override {
     if (absl::Status status = ReadFault(); !status.ok()) return status;

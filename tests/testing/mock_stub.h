@@ -6,6 +6,8 @@
 #ifndef LOSSSCALER_TESTS_TESTING_MOCK_STUB_H_
 #define LOSSSCALER_TESTS_TESTING_MOCK_STUB_H_
 
+#include <memory>
+
 #include "gmock/gmock.h"
 #include "lossscaler/client/internal/stub.h"
 
@@ -46,6 +48,23 @@ class MockStub : public internal::Stub {
                v1::GetServerInfoResponse*),
               (override));
   MOCK_METHOD(void, Unscale, (grpc::ClientContext*, UnscaleReactor*),
+              (override));
+  MOCK_METHOD(absl::Status, JoinSession,
+              (grpc::ClientContext*, const v1::JoinSessionRequest&,
+               v1::JoinSessionResponse*),
+              (override));
+  MOCK_METHOD(absl::Status, LeaveSession,
+              (grpc::ClientContext*, const v1::LeaveSessionRequest&,
+               v1::LeaveSessionResponse*),
+              (override));
+  MOCK_METHOD(absl::Status, ListDecisions,
+              (grpc::ClientContext*, const v1::ListDecisionsRequest&,
+               v1::ListDecisionsResponse*),
+              (override));
+  MOCK_METHOD(void, Participate, (grpc::ClientContext*, ParticipateReactor*),
+              (override));
+  MOCK_METHOD(std::unique_ptr<DecisionReader>, WatchSession,
+              (grpc::ClientContext*, const v1::WatchSessionRequest&),
               (override));
 };
 

@@ -64,4 +64,16 @@ absl::StatusOr<ServerInfo> Client::GetServerInfo() {
   return connection_->GetServerInfo();
 }
 
+absl::StatusOr<SessionInfo> Client::OpenGroup(const std::string& name,
+                                              const LossScaler& scaler,
+                                              const GroupConfig& group) {
+  return connection_->CreateGroup(name, scaler, group,
+                                  IfExists::kReturnIfEqual);
+}
+
+absl::StatusOr<WorkerSession> Client::JoinGroup(const std::string& name,
+                                                const WorkerOptions& options) {
+  return WorkerSession::Join(connection_, name, options);
+}
+
 }  // namespace lossscaler

@@ -19,6 +19,8 @@
 #include "lossscaler/client/connection.h"
 #include "lossscaler/client/options.h"
 #include "lossscaler/client/session.h"
+#include "lossscaler/client/worker_session.h"
+#include "lossscaler/core/group.h"
 #include "lossscaler/core/loss_scaler.h"
 
 namespace lossscaler {
@@ -48,6 +50,17 @@ class Client {
   absl::Status DeleteSession(const std::string& name);
 
   absl::StatusOr<ServerInfo> GetServerInfo();
+
+  // Creates the group session, or returns the one that is there if its
+  // configuration is the same; CONFIG_MISMATCH otherwise. What every worker
+  // may call before it joins.
+  absl::StatusOr<SessionInfo> OpenGroup(const std::string& name,
+                                        const LossScaler& scaler,
+                                        const GroupConfig& group);
+
+  // See WorkerSession::Join().
+  absl::StatusOr<WorkerSession> JoinGroup(const std::string& name,
+                                          const WorkerOptions& options);
 
  private:
   std::shared_ptr<Connection> connection_;

@@ -28,7 +28,10 @@
 #include "absl/time/time.h"
 #include "lossscaler/client/gradient.h"
 #include "lossscaler/client/options.h"
+#include "lossscaler/client/worker_stream.h"
+#include "lossscaler/core/coordinator.h"
 #include "lossscaler/core/decision.h"
+#include "lossscaler/core/degraded.h"
 #include "lossscaler/core/loss_scaler.h"
 #include "lossscaler/core/unscale.h"
 
@@ -48,6 +51,12 @@ struct SessionInfo {
   std::int64_t consecutive_skips = 0;
   absl::Time create_time = absl::UnixEpoch();
   std::string scaler_json;
+  // Of a group; the workers not in ListSessions.
+  std::optional<GroupConfig> group;
+  std::vector<MemberView> workers;
+  GroupPhase phase = GroupPhase::kIdle;
+  std::int64_t attempt = 0;
+  std::optional<Degraded> degraded;
 };
 
 // Which session a call means. An empty uid accepts any session of the name.
@@ -91,6 +100,8 @@ struct UnscaleCall {
   std::optional<std::int64_t> step;
   std::span<const GradientTensor> tensors;
   bool skip_statistics = false;
+  // Who asks, in a group.
+  WorkerRef worker;
   // Called on the calling thread as answers arrive, at most ten times a second,
   // and once more when all have.
   std::function<void(const UnscaleProgress&)> on_progress;
@@ -171,6 +182,34 @@ class Connection {
   virtual absl::StatusOr<UnscaleAnswer> Unscale(const UnscaleCall& call) = 0;
   virtual absl::StatusOr<UpdateAnswer> Update(const UpdateCall& call) = 0;
   virtual absl::StatusOr<ServerInfo> GetServerInfo() = 0;
+
+  // Group sessions.
+  virtual absl::StatusOr<SessionInfo> CreateGroup(const std::string& name,
+                                                  const LossScaler& scaler,
+                                                  const GroupConfig& group,
+                                                  IfExists if_exists) = 0;
+  // `join.request_id` empty: one of its own. `join.new_token` says nothing: the
+  // server gives the token.
+  virtual absl::StatusOr<JoinAnswer> JoinSession(const SessionRef& session,
+                                                 const JoinEvent& join) = 0;
+  // Who is no member any more has left.
+  virtual absl::Status LeaveSession(const SessionRef& session,
+                                    const WorkerRef& worker) = 0;
+  // Opens one stream, once: what it comes to is told by the events, which the
+  // stream keeps until its end. Never null.
+  virtual std::shared_ptr<WorkerStream> Participate(
+      const SessionRef& session, const WorkerRef& worker,
+      std::shared_ptr<WorkerStreamEvents> events) = 0;
+
+  // The journal; of solo sessions too.
+  virtual absl::StatusOr<DecisionPage> ListDecisions(
+      const SessionRef& session, const ListDecisionsCall& call) = 0;
+  // Calls `see` on the calling thread with every decision from a step on, in
+  // order, each once, until it returns false (OK). Resumed where it was when
+  // the connection is lost; NOT_FOUND when the session is deleted.
+  virtual absl::Status WatchSession(
+      const SessionRef& session, const WatchCall& call,
+      const std::function<bool(const Decision&)>& see) = 0;
 };
 
 // A connection over gRPC. Connects lazily; never fails.

@@ -30,12 +30,8 @@ bool IsIn(const Member& member, const Ballot& ballot) {
          (member.state == MemberState::kLeft && !member.left_after_voting);
 }
 
-// Whether its vote is missing and cannot come any more.
-bool IsLoss(const Member& member, const Ballot& ballot) {
-  return (member.state == MemberState::kLost ||
-          member.state == MemberState::kLeft) &&
-         !IsIn(member, ballot);
-}
+// Whether a vote that is missing cannot come any more.
+bool IsLoss(const Member& member) { return !IsLive(member); }
 
 Ending Skip(DecisionReason reason) {
   return {.outcome = Outcome::kSkip, .reason = reason};
@@ -63,57 +59,104 @@ std::optional<std::int64_t> MismatchedIteration(const Ballot& ballot) {
   return low == high ? std::nullopt : high;
 }
 
-// Every part that a vote names, with what becomes of it. A vote without parts
-// speaks for every part.
-std::vector<PartOutcome> PartsOf(const Ballot& ballot) {
-  std::map<std::string, PartOutcome> parts;
-  bool all_overflow = false;
-  for (const auto& [incarnation, vote] : ballot.votes) {
-    if (vote.parts.empty() && vote.resolved == Verdict::kOverflow) {
-      all_overflow = true;
-    }
-    for (const PartVote& part : vote.parts) {
-      PartOutcome& outcome = parts[part.name];
-      outcome.name = part.name;
-      if (part.verdict == Verdict::kOverflow) outcome.apply = false;
-    }
+void AddPart(const PartVote& part, PartOutcome* outcome) {
+  if (part.verdict == Verdict::kOverflow) outcome->apply = false;
+  if (!part.sum_of_squares) outcome->sum_of_squares.reset();
+  if (outcome->sum_of_squares) {
+    *outcome->sum_of_squares += *part.sum_of_squares;
   }
-  std::vector<PartOutcome> list;
-  for (auto& [name, outcome] : parts) {
-    if (all_overflow) outcome.apply = false;
-    list.push_back(std::move(outcome));
+}
+
+// The end over the votes there are, some of them OVERFLOW.
+Ending TallyOverflow(const GroupState& group, const Ballot& ballot) {
+  if (group.config.parts == PartPolicy::kAll ||
+      HasVote(ballot, Verdict::kSkip) || MismatchedIteration(ballot)) {
+    return SkipOverflow();
   }
-  return list;
+  const std::vector<PartOutcome> parts = PartOutcomes(ballot, Outcome::kApply);
+  Ending ending = SkipOverflow();
+  if (std::any_of(parts.begin(), parts.end(),
+                  [](const PartOutcome& part) { return part.apply; })) {
+    ending.outcome = Outcome::kApply;
+    ending.reason = DecisionReason::kPartsOverflow;
+  }
+  return ending;
 }
 
 // The end over the votes there are (R6).
 Ending Tally(const GroupState& group, const Ballot& ballot) {
-  const bool overflow = HasVote(ballot, Verdict::kOverflow);
-  if (overflow && group.config.parts == PartPolicy::kAll) return SkipOverflow();
-  if (HasVote(ballot, Verdict::kSkip)) {
-    return overflow ? SkipOverflow() : Skip(DecisionReason::kVotedSkip);
-  }
-  if (!overflow && !HasVote(ballot, Verdict::kFinite)) {
+  if (HasVote(ballot, Verdict::kOverflow)) return TallyOverflow(group, ballot);
+  if (HasVote(ballot, Verdict::kSkip)) return Skip(DecisionReason::kVotedSkip);
+  if (!HasVote(ballot, Verdict::kFinite)) {
     return Skip(DecisionReason::kAllAbstained);
   }
   if (const auto high = MismatchedIteration(ballot)) {
-    if (overflow) return SkipOverflow();
     Ending ending = Skip(DecisionReason::kIterationMismatch);
     ending.next_iteration = *high + 1;
     return ending;
   }
-  std::vector<PartOutcome> parts = PartsOf(ballot);
-  const bool some_apply =
-      std::any_of(parts.begin(), parts.end(),
-                  [](const PartOutcome& part) { return part.apply; });
-  Ending ending;
-  if (overflow) ending = SkipOverflow();
-  if (overflow && some_apply) {
-    ending.outcome = Outcome::kApply;
-    ending.reason = DecisionReason::kPartsOverflow;
+  return Ending();
+}
+
+bool Enough(const GroupState& group, const Ballot& ballot) {
+  return static_cast<std::int64_t>(ballot.votes.size()) >=
+         group.config.min_workers;
+}
+
+// Who is on the roster, as far as votes go.
+struct Attendance {
+  // Whether anybody is left, on the roster or waiting to be.
+  bool live = false;
+  // Whether a vote is missing that cannot come any more.
+  bool loss = false;
+  // Whose vote may still come.
+  std::vector<std::int64_t> stragglers;
+};
+
+Attendance Attend(const GroupState& group, const Ballot& ballot) {
+  Attendance attendance;
+  for (const Member& member : group.members) {
+    attendance.live = attendance.live || IsLive(member);
+    if (!OnRoster(member) || IsIn(member, ballot)) continue;
+    if (IsLoss(member)) {
+      attendance.loss = true;
+    } else {
+      attendance.stragglers.push_back(member.incarnation);
+    }
   }
-  ending.parts = std::move(parts);
-  return ending;
+  return attendance;
+}
+
+// The end of a step in which a member was lost (R8).
+Ending EndByLoss(const GroupState& group, const Ballot& ballot) {
+  switch (group.config.on_loss) {
+    case LossPolicy::kAbort:
+      return Abort(DecisionReason::kWorkerLost);
+    case LossPolicy::kProceed:
+      if (Enough(group, ballot)) return Tally(group, ballot);
+      break;
+    case LossPolicy::kSkip:
+      break;
+  }
+  return Skip(DecisionReason::kWorkerLost);
+}
+
+// The end of a step that took too long (R7).
+Ending EndByTime(const GroupState& group, const Ballot& ballot,
+                 const std::vector<std::int64_t>& stragglers) {
+  const GroupConfig& config = group.config;
+  if (group.timeouts + 1 >= config.max_timeouts ||
+      config.on_timeout == StragglerPolicy::kAbort) {
+    Ending ending = Abort(DecisionReason::kTimeout);
+    ending.evicted = stragglers;
+    return ending;
+  }
+  if (config.on_timeout == StragglerPolicy::kProceed && Enough(group, ballot)) {
+    Ending ending = Tally(group, ballot);
+    ending.evicted = stragglers;
+    return ending;
+  }
+  return Skip(DecisionReason::kTimeout);
 }
 
 }  // namespace
@@ -125,57 +168,50 @@ std::optional<Ending> Conclude(const GroupState& group, const Ballot& ballot,
   if (overflow && config.early_decision && config.parts == PartPolicy::kAll) {
     return SkipOverflow();
   }
+  const Attendance attendance = Attend(group, ballot);
+  if (!attendance.live) return Abandon(ballot, DecisionReason::kNoWorkers);
+  const bool waiting = !attendance.stragglers.empty();
+  if (!waiting && !attendance.loss) return Tally(group, ballot);
 
-  bool live = false;
-  bool complete = true;
-  bool loss = false;
-  std::vector<std::int64_t> stragglers;
-  for (const Member& member : group.members) {
-    live = live || member.state == MemberState::kPending ||
-           member.state == MemberState::kActive;
-    if (!OnRoster(member) || IsIn(member, ballot)) continue;
-    complete = false;
-    if (IsLoss(member, ballot)) {
-      loss = true;
-    } else {
-      stragglers.push_back(member.incarnation);
-    }
+  if (attendance.loss && (config.on_loss != LossPolicy::kProceed || !waiting)) {
+    return overflow ? SkipOverflow() : EndByLoss(group, ballot);
   }
-  if (complete && live) return Tally(group, ballot);
-
-  const bool late = now >= StepDeadline(group, ballot);
-  const bool enough =
-      static_cast<std::int64_t>(ballot.votes.size()) >= config.min_workers;
-  const bool loss_ends =
-      loss && (config.on_loss != LossPolicy::kProceed || stragglers.empty());
-  if (live && !loss_ends && !late) return std::nullopt;
-  if (overflow) return SkipOverflow();
-  if (!live) return Abort(DecisionReason::kNoWorkers);
-  if (loss_ends) {
-    switch (config.on_loss) {
-      case LossPolicy::kAbort:
-        return Abort(DecisionReason::kWorkerLost);
-      case LossPolicy::kProceed:
-        if (enough) return Tally(group, ballot);
-        break;
-      case LossPolicy::kSkip:
-        break;
-    }
-    return Skip(DecisionReason::kWorkerLost);
-  }
-
-  const bool too_many = group.timeouts + 1 >= config.max_timeouts;
-  Ending ending = Skip(DecisionReason::kTimeout);
-  if (too_many || config.on_timeout == StragglerPolicy::kAbort) {
-    ending = Abort(DecisionReason::kTimeout);
-    ending.evicted = stragglers;
-  } else if (config.on_timeout == StragglerPolicy::kProceed) {
-    if (enough) {
-      ending = Tally(group, ballot);
-      ending.evicted = stragglers;
-    }
-  }
+  if (now < StepDeadline(group, ballot)) return std::nullopt;
+  Ending ending = overflow ? SkipOverflow()
+                           : EndByTime(group, ballot, attendance.stragglers);
+  ending.timed_out = true;
   return ending;
+}
+
+Ending Abandon(const Ballot& ballot, DecisionReason reason) {
+  return HasVote(ballot, Verdict::kOverflow) ? SkipOverflow() : Abort(reason);
+}
+
+std::vector<PartOutcome> PartOutcomes(const Ballot& ballot, Outcome outcome) {
+  std::map<std::string, PartOutcome> parts;
+  bool whole_overflow = outcome != Outcome::kApply;
+  bool whole = false;
+  for (const auto& [incarnation, vote] : ballot.votes) {
+    if (vote.parts.empty() && vote.resolved != Verdict::kAbstain) whole = true;
+    if (vote.parts.empty() && vote.resolved == Verdict::kOverflow) {
+      whole_overflow = true;
+    }
+    for (const PartVote& part : vote.parts) {
+      const auto [entry, fresh] = parts.try_emplace(part.name);
+      if (fresh) {
+        entry->second = {
+            .name = part.name, .apply = true, .sum_of_squares = 0.0};
+      }
+      AddPart(part, &entry->second);
+    }
+  }
+  std::vector<PartOutcome> list;
+  for (auto& [name, part] : parts) {
+    if (whole_overflow) part.apply = false;
+    if (whole || !part.apply) part.sum_of_squares.reset();
+    list.push_back(std::move(part));
+  }
+  return list;
 }
 
 absl::Time StepDeadline(const GroupState& group, const Ballot& ballot) {

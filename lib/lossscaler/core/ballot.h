@@ -38,7 +38,8 @@ struct Ending {
   bool overflow = false;
   // Members that are so no more, for want of a vote.
   std::vector<std::int64_t> evicted;
-  std::vector<PartOutcome> parts;
+  // Whether step_timeout ended it.
+  bool timed_out = false;
   // ITERATION_MISMATCH: where everyone goes on.
   std::optional<std::int64_t> next_iteration;
 };
@@ -49,6 +50,15 @@ struct Ending {
 // REQUIRES: group.open.
 std::optional<Ending> Conclude(const GroupState& group, const Ballot& ballot,
                                absl::Time now);
+
+// The end of the open step by an event that needs no vote: a recorded OVERFLOW,
+// otherwise ABORTED for that reason.
+Ending Abandon(const Ballot& ballot, DecisionReason reason);
+
+// Every part that a vote names, by name, with what becomes of it if the step
+// ends with that outcome. A vote without parts speaks for every part, and a
+// vote that names other parts owns nothing of this one.
+std::vector<PartOutcome> PartOutcomes(const Ballot& ballot, Outcome outcome);
 
 // When Conclude() may have another answer although nothing happened.
 // InfiniteFuture: never.

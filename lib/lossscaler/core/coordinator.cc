@@ -11,21 +11,16 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "lossscaler/core/ending_text.h"
+#include "lossscaler/core/check_join.h"
+#include "lossscaler/core/check_vote.h"
+#include "lossscaler/core/coordinator_errors.h"
 #include "lossscaler/core/error.h"
 #include "lossscaler/core/group_draft.h"
-#include "lossscaler/core/names.h"
-#include "lossscaler/core/number_text.h"
 #include "lossscaler/core/solo.h"
 #include "lossscaler/core/step_end.h"
 
 namespace lossscaler {
 namespace {
-
-// What a caller waits before it votes in a session that has just resumed.
-constexpr absl::Duration kResumeDelay = absl::Milliseconds(1);
-// And before it asks whether it is active.
-constexpr absl::Duration kPendingDelay = absl::Milliseconds(100);
 
 const Member* FindMember(const GroupState& group, std::int64_t incarnation) {
   for (const Member& member : group.members) {
@@ -34,114 +29,30 @@ const Member* FindMember(const GroupState& group, std::int64_t incarnation) {
   return nullptr;
 }
 
-absl::Status Fenced(const WorkerRef& worker) {
-  return MakeError(
-      Reason::kFenced,
-      absl::StrCat("worker ", Quoted(worker.worker), " with incarnation ",
-                   worker.incarnation,
-                   " is no member of the session any more; join again, and "
-                   "apply nothing that it was not told to"),
-      {{"worker", Quoted(worker.worker)},
-       {"incarnation", absl::StrCat(worker.incarnation)}});
-}
-
-absl::Status Resync(std::int64_t step, const Base& base, const Vote& vote) {
-  return MakeError(
-      Reason::kResync,
-      absl::StrCat("the voter's parameters contain ",
-                   vote.base ? absl::StrCat("base ", *vote.base, " of session ",
-                                            Quoted(vote.base_session_uid))
-                             : std::string("no base that it named"),
-                   " but step ", step, " builds on base ", base.step,
-                   " of session ", Quoted(base.session_uid),
-                   "; load parameters that contain it, or leave"),
-      {{"step", absl::StrCat(step)},
-       {"base", absl::StrCat(base.step)},
-       {"session_uid", base.session_uid},
-       {"base_of_vote", absl::StrCat(vote.base.value_or(0))},
-       {"session_uid_of_vote", Quoted(vote.base_session_uid)}});
-}
-
-absl::Status Conflict(std::int64_t step, const Vote& recorded,
-                      const Vote& vote) {
-  const std::string first(VerdictName(recorded.verdict));
-  const std::string second(VerdictName(vote.verdict));
-  return MakeError(
-      Reason::kVoteConflict,
-      absl::StrCat("the worker's vote of ", first, " on step ", step,
-                   " is recorded, and this vote of ", second,
-                   " says something else; the first one stands: do not apply "
-                   "these gradients"),
-      {{"step", absl::StrCat(step)},
-       {"recorded_verdict", first},
-       {"verdict", second}});
-}
-
-absl::Status MissingField(std::string_view field, std::string_view what) {
-  return MakeError(
-      Reason::kInvalidField,
-      absl::StrCat(std::string(field), " is not set; a vote in a group names ",
-                   std::string(what)),
-      {{"field", std::string(field)}});
-}
-
-// Whether a vote says what a vote in a group must (R5).
-absl::Status CheckGroupVote(const Vote& vote) {
-  if (vote.verdict == Verdict::kAbstain) {
-    if (!vote.iteration) return absl::OkStatus();
-    return MakeError(
-        Reason::kInvalidField,
-        absl::StrCat("iteration is ", *vote.iteration,
-                     "; who abstains names none"),
-        {{"field", "iteration"}, {"value", absl::StrCat(*vote.iteration)}});
+// The member that this very join has made.
+const Member* FindJoin(const GroupState& group, const JoinEvent& event) {
+  for (const Member& member : group.members) {
+    if (member.worker == event.worker &&
+        member.join_request_id == event.request_id) {
+      return &member;
+    }
   }
-  if (!vote.base) return MissingField("base", "what its parameters contain");
-  if (!vote.scale_used && vote.verdict != Verdict::kSkip) {
-    return MissingField("scale_used",
-                        "the scale that its gradients were made "
-                        "with");
-  }
-  return absl::OkStatus();
+  return nullptr;
 }
 
-// Whether a join makes sense whatever the roster is.
-absl::Status CheckJoin(const SessionState& state, const JoinEvent& event) {
-  if (absl::Status status = ValidateId("worker", event.worker); !status.ok()) {
-    return status;
-  }
-  if (absl::Status status = ValidateRequestId(event.request_id); !status.ok()) {
-    return status;
-  }
-  if (event.request_id.empty()) {
-    return MakeError(Reason::kRequestIdRequired,
-                     "the join has no request_id, so that a repeated call "
-                     "would be another worker; set one");
-  }
-  if (event.attempt < 0) {
-    return MakeError(
-        Reason::kInvalidField,
-        absl::StrCat("attempt is ", event.attempt,
-                     "; it is 0, or counts the starts of the job "
-                     "from 1 on"),
-        {{"field", "attempt"}, {"value", absl::StrCat(event.attempt)}});
-  }
-  if (!event.checkpoint) return absl::OkStatus();
-  return CheckSavedScaler(state.config, event.checkpoint->scaler);
+// What parameters contain by a vote of that session; nullopt: it does not say.
+std::optional<Base> BaseOf(const Vote& vote, std::string_view session_uid) {
+  if (!vote.base) return std::nullopt;
+  return Base{.session_uid = vote.base_session_uid.empty()
+                                 ? std::string(session_uid)
+                                 : vote.base_session_uid,
+              .step = *vote.base};
 }
 
-// "'w0', 'w1': Dynamic{scale: 4, ...}, base 3 of session 'x', iteration 7".
-std::string Text(const PresentedCheckpoint& presented) {
-  const Checkpoint& checkpoint = presented.checkpoint;
-  return absl::StrCat(
-      NameList(presented.holders), ": ", checkpoint.scaler.DebugString(),
-      ", base ", checkpoint.base.step, " of session ",
-      Quoted(checkpoint.base.session_uid),
-      checkpoint.iteration ? absl::StrCat(", iteration ", *checkpoint.iteration)
-                           : "");
-}
-
-Base BaseOf(const Vote& vote) {
-  return {.session_uid = vote.base_session_uid, .step = vote.base.value_or(0)};
+// Whether waiting for a closed session is of no use.
+bool IsHopeless(GroupPhase phase) {
+  return phase == GroupPhase::kCheckpointMismatch ||
+         phase == GroupPhase::kRestoreRequired;
 }
 
 }  // namespace
@@ -222,99 +133,65 @@ std::vector<VoteAnswer> Coordinator::Install(const Change& change,
         held != leases_.end() ? held->second : now + group().config.lease_ttl;
   }
   leases_ = std::move(leases);
+  std::erase_if(late_overflows_, [this](const auto& entry) {
+    return !leases_.contains(entry.first);
+  });
 
   std::vector<VoteAnswer> answers;
-  const absl::Status closed = WhyClosed();
   for (auto it = waiting_.begin(); it != waiting_.end();) {
     const auto& [call, waiting] = *it;
+    std::optional<absl::StatusOr<Decision>> answer;
     if (waiting.voted && change.decision) {
-      answers.push_back(
-          {call, AnswerFrom(state_.uid, *change.decision, waiting.worker,
-                            counted.votes.at(waiting.worker.incarnation))});
-    } else if (absl::Status gone = CheckWorker(waiting.worker); !gone.ok()) {
-      answers.push_back({call, gone});
-    } else if (!waiting.voted && group().open) {
-      answers.push_back(
-          {call, MakeRetryableError(
-                     Reason::kSessionPaused,
-                     absl::StrCat("the session has resumed with step ",
-                                  state_.step, "; compute it and vote"),
-                     kResumeDelay, {{"step", absl::StrCat(state_.step)}})});
-    } else if (!waiting.voted &&
-               ReasonOf(closed) == Reason::kCheckpointMismatch) {
-      answers.push_back({call, closed});
+      answer = AnswerFrom(state_.uid, *change.decision, waiting.worker,
+                          counted.votes.at(waiting.worker.incarnation));
     } else {
+      answer = NewsFor(waiting);
+    }
+    if (!answer) {
       ++it;
       continue;
     }
+    answers.push_back({call, *std::move(answer)});
     it = waiting_.erase(it);
   }
   return answers;
 }
 
+std::optional<absl::Status> Coordinator::NewsFor(const Waiting& waiting) const {
+  if (absl::Status gone = CheckWorker(waiting.worker); !gone.ok()) return gone;
+  if (waiting.voted) return std::nullopt;
+  if (group().open) return Resumed(state_.step);
+  if (IsHopeless(phase())) return WhyClosed();
+  return std::nullopt;
+}
+
 absl::StatusOr<Joined> Coordinator::Join(const JoinEvent& event,
                                          const Moment& now) {
+  if (event.attempt >= 0 && event.attempt < group().attempt) {
+    return StaleAttempt(event.attempt, group().attempt);
+  }
+  if (event.attempt == group().attempt) {
+    if (const Member* member = FindJoin(group(), event)) {
+      if (!IsLive(*member)) return Fenced({event.worker, member->incarnation});
+      Renew(member->incarnation, now.monotonic);
+      return Joined{.incarnation = member->incarnation};
+    }
+    for (const Departed& departed : group().departed) {
+      if (departed.worker == event.worker &&
+          departed.join_request_id == event.request_id) {
+        return Fenced({event.worker, departed.incarnation});
+      }
+    }
+  }
   if (absl::Status status = CheckJoin(state_, event); !status.ok()) {
     return status;
-  }
-  for (const Member& member : group().members) {
-    if (member.worker != event.worker ||
-        member.join_request_id != event.request_id) {
-      continue;
-    }
-    if (!IsLive(member)) return Fenced({event.worker, member.incarnation});
-    Renew(member.incarnation, now.monotonic);
-    return Joined{.incarnation = member.incarnation};
-  }
-  for (const Departed& departed : group().departed) {
-    if (departed.worker == event.worker &&
-        departed.join_request_id == event.request_id) {
-      return Fenced({event.worker, departed.incarnation});
-    }
-  }
-  if (event.attempt < group().attempt) {
-    return MakeError(
-        Reason::kStaleAttempt,
-        absl::StrCat("the worker belongs to attempt ", event.attempt,
-                     " of the job, and the session is at attempt ",
-                     group().attempt, "; end this process"),
-        {{"attempt", absl::StrCat(event.attempt)},
-         {"current_attempt", absl::StrCat(group().attempt)}});
   }
 
   GroupDraft draft(state_, ballot_, now.wall);
   if (event.attempt > group().attempt) draft.BeginAttempt(event.attempt);
-  std::int64_t live = 0;
-  for (const Member& member : draft.group().members) {
-    if (!IsLive(member)) continue;
-    if (member.worker != event.worker) {
-      ++live;
-      continue;
-    }
-    if (event.resume_token.empty() ||
-        event.resume_token != member.resume_token) {
-      const absl::Duration left =
-          leases_.at(member.incarnation) - now.monotonic;
-      return MakeRetryableError(
-          Reason::kWorkerHeld,
-          absl::StrCat("worker ", Quoted(event.worker),
-                       " is held by incarnation ", member.incarnation,
-                       ", whose lease runs for another ",
-                       absl::FormatDuration(left),
-                       "; show its resume token, wait, or take another name"),
-          left,
-          {{"worker", Quoted(event.worker)},
-           {"incarnation", absl::StrCat(member.incarnation)},
-           {"lease_left", absl::FormatDuration(left)}});
-    }
-  }
-  const std::int64_t limit = group().config.max_workers;
-  if (live >= limit) {
-    return MakeError(
-        Reason::kTooManyWorkers,
-        absl::StrCat("the session has ", live, " workers, and takes at most ",
-                     limit, "; wait until one has left"),
-        {{"workers", absl::StrCat(live)}, {"limit", absl::StrCat(limit)}});
+  if (absl::Status status = CheckPlace(draft.group(), event, now.monotonic);
+      !status.ok()) {
+    return status;
   }
   draft.LoseWorker(event.worker);
   const std::int64_t incarnation =
@@ -324,6 +201,23 @@ absl::StatusOr<Joined> Coordinator::Join(const JoinEvent& event,
                  .checkpoint = event.checkpoint});
   return Joined{.incarnation = incarnation,
                 .change = std::move(draft).Finish()};
+}
+
+absl::Status Coordinator::CheckPlace(const GroupState& roster,
+                                     const JoinEvent& event,
+                                     absl::Time now) const {
+  std::int64_t others = 0;
+  for (const Member& member : roster.members) {
+    if (!IsLive(member)) continue;
+    if (member.worker != event.worker) {
+      ++others;
+    } else if (event.resume_token.empty() ||
+               event.resume_token != member.resume_token) {
+      return WorkerHeld(member, ViewOf(member, now).lease_left);
+    }
+  }
+  const std::int64_t limit = roster.config.max_workers;
+  return others < limit ? absl::OkStatus() : TooManyWorkers(others, limit);
 }
 
 absl::StatusOr<Change> Coordinator::Leave(const WorkerRef& worker,
@@ -337,9 +231,8 @@ absl::StatusOr<Change> Coordinator::Leave(const WorkerRef& worker,
 absl::Status Coordinator::KeepAlive(const WorkerRef& worker, absl::Time now) {
   if (absl::Status status = CheckWorker(worker); !status.ok()) return status;
   Renew(worker.incarnation, now);
-  const absl::Status closed = WhyClosed();
-  if (ReasonOf(closed) == Reason::kCheckpointMismatch) return closed;
-  return absl::OkStatus();
+  return phase() == GroupPhase::kCheckpointMismatch ? WhyClosed()
+                                                    : absl::OkStatus();
 }
 
 absl::StatusOr<std::optional<Change>> Coordinator::Present(
@@ -348,6 +241,9 @@ absl::StatusOr<std::optional<Change>> Coordinator::Present(
   Renew(worker.incarnation, now.monotonic);
   const Member* member = FindMember(group(), worker.incarnation);
   if (group().open || member->checkpoint == checkpoint) return std::nullopt;
+  if (absl::Status status = CheckCheckpoint(state_, checkpoint); !status.ok()) {
+    return status;
+  }
   GroupDraft draft(state_, ballot_, now.wall);
   draft.Present(worker.incarnation, std::move(checkpoint));
   return std::move(draft).Finish();
@@ -361,56 +257,61 @@ absl::StatusOr<VoteTaken> Coordinator::Take(const VoteEvent& event,
   const std::int64_t incarnation = event.worker.incarnation;
   Renew(incarnation, now);
   if (FindMember(group(), incarnation)->state == MemberState::kPending) {
-    return MakeRetryableError(
-        Reason::kNotActive,
-        absl::StrCat("worker ", Quoted(event.worker.worker),
-                     " joins with the step after ", state_.step,
-                     "; wait until it is active"),
-        kPendingDelay,
-        {{"worker", Quoted(event.worker.worker)},
-         {"step", absl::StrCat(state_.step)}});
+    return NotActive(event.worker.worker, state_.step);
   }
   if (absl::Status status = CheckStep(state_, event.step); !status.ok()) {
     return status;
   }
-  if (absl::Status status = CheckGroupVote(event.vote); !status.ok()) {
+  if (absl::Status status = CheckGroupVote(event.step, event.vote);
+      !status.ok()) {
     return status;
   }
   if (event.step < state_.step) return VoteTaken::kDecided;
-  if (!group().open) {
-    const absl::Status closed = WhyClosed();
-    if (ReasonOf(closed) == Reason::kCheckpointMismatch) return closed;
-    waiting_[event.call] = {.worker = event.worker,
-                            .step = event.step,
-                            .voted = false,
-                            .since = now};
-    return VoteTaken::kWaits;
-  }
-
-  const auto recorded = ballot_.votes.find(incarnation);
-  if (recorded != ballot_.votes.end()) {
-    if (!SameVote(recorded->second, event.vote)) {
-      return Conflict(event.step, recorded->second, event.vote);
-    }
-  } else {
-    if (absl::Status status = CheckScale(state_, event.vote); !status.ok()) {
-      return status;
-    }
-    const Base base{state_.base_session_uid(), state_.base};
-    if (event.vote.verdict != Verdict::kAbstain && BaseOf(event.vote) != base) {
-      return Resync(event.step, base, event.vote);
-    }
-    if (!event.resolved.ok()) return event.resolved.status();
-    Vote vote = event.vote;
-    vote.worker = event.worker.worker;
-    vote.incarnation = incarnation;
-    vote.resolved = *event.resolved;
-    ballot_.votes[incarnation] = std::move(vote);
-    if (!ballot_.first_vote) ballot_.first_vote = now;
+  if (group().open) {
+    if (absl::Status status = Record(event, now); !status.ok()) return status;
+  } else if (IsHopeless(phase())) {
+    return WhyClosed();
   }
   waiting_[event.call] = {
-      .worker = event.worker, .step = event.step, .voted = true, .since = now};
+      .worker = event.worker, .voted = group().open, .since = now};
   return VoteTaken::kWaits;
+}
+
+absl::Status Coordinator::Record(const VoteEvent& event, absl::Time now) {
+  const std::int64_t incarnation = event.worker.incarnation;
+  const auto recorded = ballot_.votes.find(incarnation);
+  if (recorded != ballot_.votes.end()) {
+    if (SameVote(recorded->second, event.vote)) return absl::OkStatus();
+    return Conflict(event.step, recorded->second, event.vote);
+  }
+  if (absl::Status status = CheckScale(state_, event.vote); !status.ok()) {
+    return status;
+  }
+  const Base base{state_.base_session_uid(), state_.base};
+  if (event.vote.verdict != Verdict::kAbstain &&
+      BaseOf(event.vote, state_.uid) != base) {
+    return StandsElsewhere(event.step, base, event.vote);
+  }
+  if (!event.resolved.ok()) return event.resolved.status();
+  Vote vote = event.vote;
+  vote.worker = event.worker.worker;
+  vote.incarnation = incarnation;
+  vote.resolved = *event.resolved;
+  ballot_.votes[incarnation] = std::move(vote);
+  if (!ballot_.first_vote) ballot_.first_vote = now;
+  return absl::OkStatus();
+}
+
+void Coordinator::NoteLateVote(const Decision& decision,
+                               const VoteEvent& event) {
+  const std::int64_t incarnation = event.worker.incarnation;
+  if (!event.resolved.ok() || *event.resolved != Verdict::kOverflow) return;
+  if (!CheckWorker(event.worker).ok() || decision.step != event.step) return;
+  for (const Vote& vote : decision.votes) {
+    if (vote.incarnation == incarnation) return;
+  }
+  std::int64_t& noted = late_overflows_[incarnation];
+  noted = std::max(noted, decision.step);
 }
 
 void Coordinator::Forget(CallId call) { waiting_.erase(call); }
@@ -443,32 +344,22 @@ absl::Status Coordinator::CheckWorker(const WorkerRef& worker) const {
   return absl::OkStatus();
 }
 
+GroupPhase Coordinator::phase() const { return PhaseOf(group()); }
+
 absl::Status Coordinator::WhyClosed() const {
-  if (group().open) return absl::OkStatus();
-  const std::vector<PresentedCheckpoint> presented =
-      PresentedCheckpoints(group());
-  const auto members = static_cast<std::int64_t>(group().members.size());
-  if (members < group().config.min_workers || presented.size() <= 1) {
-    return MakeRetryableError(
-        Reason::kSessionPaused,
-        absl::StrCat("the session has ", members, " workers and needs ",
-                     group().config.min_workers, "; wait for the others"),
-        kPendingDelay,
-        {{"workers", absl::StrCat(members)},
-         {"min_workers", absl::StrCat(group().config.min_workers)}});
+  switch (phase()) {
+    case GroupPhase::kOpen:
+      break;
+    case GroupPhase::kRestoreRequired:
+      return NeedsRestore();
+    case GroupPhase::kCheckpointMismatch:
+      return CheckpointMismatch(PresentedCheckpoints(group()));
+    case GroupPhase::kIdle:
+    case GroupPhase::kPaused:
+      return TooFewWorkers(static_cast<std::int64_t>(group().members.size()),
+                           group().config.min_workers);
   }
-  std::string list;
-  ErrorMetadata metadata;
-  for (const PresentedCheckpoint& one : presented) {
-    absl::StrAppend(&list, list.empty() ? "" : "; ", Text(one));
-    metadata.emplace_back(absl::StrCat("checkpoint_", metadata.size()),
-                          Text(one));
-  }
-  return MakeError(
-      Reason::kCheckpointMismatch,
-      absl::StrCat("the workers have loaded different checkpoints (", list,
-                   "); load one and present it, or leave"),
-      metadata);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<MemberView> Coordinator::Find(const WorkerRef& worker,
@@ -495,6 +386,10 @@ MemberView Coordinator::ViewOf(const Member& member, absl::Time now) const {
       vote != ballot_.votes.end()) {
     view.vote = vote->second;
   }
+  if (const auto late = late_overflows_.find(member.incarnation);
+      late != late_overflows_.end()) {
+    view.late_overflow = late->second;
+  }
   return view;
 }
 
@@ -506,21 +401,24 @@ void Coordinator::Renew(std::int64_t incarnation, absl::Time now) {
 absl::StatusOr<Decision> AnswerFrom(std::string_view session_uid,
                                     const Decision& decision,
                                     const WorkerRef& worker, const Vote& vote) {
-  const Base base{decision.base_before_session_uid.empty()
-                      ? std::string(session_uid)
-                      : decision.base_before_session_uid,
-                  decision.base_before};
+  const auto base = [&](const std::string& uid, std::int64_t step) {
+    return Base{uid.empty() ? std::string(session_uid) : uid, step};
+  };
+  const Base before =
+      base(decision.base_before_session_uid, decision.base_before);
+  const Base after = base(decision.base_after_session_uid, decision.base_after);
   for (const Vote& recorded : decision.votes) {
     if (recorded.incarnation != worker.incarnation) continue;
-    if (!SameVote(recorded, vote)) {
+    const std::optional<Base> stands = BaseOf(recorded, session_uid);
+    if (!SameVote(recorded, vote) || stands != BaseOf(vote, session_uid)) {
       return Conflict(decision.step, recorded, vote);
     }
-    if (decision.apply() && BaseOf(recorded) != base) {
-      return Resync(decision.step, base, vote);
+    if (decision.apply() && stands != before) {
+      return AppliedWithout(decision.step, after, vote);
     }
     return decision;
   }
-  if (decision.apply()) return Resync(decision.step, base, vote);
+  if (decision.apply()) return AppliedWithout(decision.step, after, vote);
   return decision;
 }
 

@@ -16,7 +16,9 @@
 //   while (auto change = coordinator.Due(now)) { write; Install(); }
 //
 // Expiries and timers that are due come before an event: an event at `now`
-// REQUIRES that Due(now) has nothing, unless its write fails.
+// REQUIRES that Due(now) has nothing, unless its write fails. Between a
+// proposal and its Install() there is no other event: it would be lost, or undo
+// it.
 //
 // Thread safety: as an int.
 
@@ -106,6 +108,9 @@ struct MemberView {
   absl::Duration lease_left;
   // Its vote on the open step.
   std::optional<Vote> vote;
+  // The last step on which it found an overflow when the step had been decided
+  // without it. For diagnosis; forgotten in a restart.
+  std::optional<std::int64_t> late_overflow;
 };
 
 class Coordinator {
@@ -126,7 +131,10 @@ class Coordinator {
 
   // `change` is written. The answers may leave.
   std::vector<VoteAnswer> Install(const Change& change, absl::Time now);
-  // R1. INVALID_FIELD, STALE_ATTEMPT, WORKER_HELD, TOO_MANY_WORKERS, FENCED.
+
+  // R1. STALE_ATTEMPT, FENCED, INVALID_FIELD, REQUEST_ID_REQUIRED, WORKER_HELD,
+  // TOO_MANY_WORKERS; of a checkpoint: CONFIG_MISMATCH, and STEP_AHEAD if it
+  // contains a step of this session that is not decided.
   absl::StatusOr<Joined> Join(const JoinEvent& event, const Moment& now);
 
   // A departure. FENCED.
@@ -137,15 +145,20 @@ class Coordinator {
   absl::Status KeepAlive(const WorkerRef& worker, absl::Time now);
 
   // Presents another checkpoint while the session is closed; nullopt: nothing
-  // changed. FENCED.
+  // changed. FENCED, CONFIG_MISMATCH, STEP_AHEAD, INVALID_FIELD.
   absl::StatusOr<std::optional<Change>> Present(const WorkerRef& worker,
                                                 Checkpoint checkpoint,
                                                 const Moment& now);
 
-  // R4, R5, R10. FENCED, NOT_ACTIVE, STEP_AHEAD, STEP_FORGOTTEN,
-  // VOTE_CONFLICT, SCALE_MISMATCH, RESYNC, CHECKPOINT_MISMATCH, and whatever
-  // `resolved` says. An error records nothing.
+  // R4, R5, R10. FENCED, NOT_ACTIVE, STEP_AHEAD, STEP_FORGOTTEN, the errors of
+  // CheckGroupVote(), VOTE_CONFLICT, SCALE_MISMATCH, RESYNC,
+  // CHECKPOINT_MISMATCH, SESSION_PAUSED while a restore is required, and
+  // whatever `resolved` says. An error records nothing but the sign of life.
   absl::StatusOr<VoteTaken> Take(const VoteEvent& event, absl::Time now);
+
+  // A vote on the decided step of `decision` (VoteTaken::kDecided): an OVERFLOW
+  // that came too late to count (an early skip) is seen in MemberView.
+  void NoteLateVote(const Decision& decision, const VoteEvent& event);
 
   // The caller has gone; its vote stays.
   void Forget(CallId call);
@@ -164,6 +177,7 @@ class Coordinator {
                                   absl::Time now) const;
   std::vector<MemberView> Members(absl::Time now) const;
 
+  GroupPhase phase() const;
   // OK if votes are taken; SESSION_PAUSED with what is missing, or
   // CHECKPOINT_MISMATCH naming the checkpoints and their holders.
   absl::Status WhyClosed() const;
@@ -171,12 +185,18 @@ class Coordinator {
  private:
   struct Waiting {
     WorkerRef worker;
-    std::int64_t step = 0;
     // Its vote is recorded; otherwise it waits for a paused session.
     bool voted = false;
     absl::Time since;
   };
 
+  // OK if the worker's name is free or rightly taken over, and there is room.
+  absl::Status CheckPlace(const GroupState& roster, const JoinEvent& event,
+                          absl::Time now) const;
+  // Puts a vote on the open step into the ballot, if it belongs there.
+  absl::Status Record(const VoteEvent& event, absl::Time now);
+  // What a call is told that no decision answers; nullopt: it waits on.
+  std::optional<absl::Status> NewsFor(const Waiting& waiting) const;
   // OK if that incarnation is a live member.
   absl::Status CheckWorker(const WorkerRef& worker) const;
   void Renew(std::int64_t incarnation, absl::Time now);
@@ -187,11 +207,12 @@ class Coordinator {
   std::map<std::int64_t, absl::Time> leases_;
   Ballot ballot_;
   std::map<CallId, Waiting> waiting_;
+  std::map<std::int64_t, std::int64_t> late_overflows_;
 };
 
 // What a voter is told about the stored decision of a step it voted on (R4,
 // R5): the decision; RESYNC if it says APPLY and the voter's vote is not in it
-// or stood on another base, `session_uid` being the session's own;
+// or stood on another base or on none, `session_uid` being the session's own;
 // VOTE_CONFLICT if its recorded vote was another.
 absl::StatusOr<Decision> AnswerFrom(std::string_view session_uid,
                                     const Decision& decision,

@@ -3,15 +3,25 @@
 
 #include "lossscaler/core/decision.h"
 
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
 namespace lossscaler {
 namespace {
 
-// A vote in a decision does not keep which session its base belongs to; it was
-// checked when the vote was taken.
+// A vote need not say which session its base belongs to.
 bool SameBase(const Vote& a, const Vote& b) {
   return a.base == b.base &&
          (a.base_session_uid.empty() || b.base_session_uid.empty() ||
           a.base_session_uid == b.base_session_uid);
+}
+
+bool SameParts(const Vote& a, const Vote& b) {
+  return std::equal(a.parts.begin(), a.parts.end(), b.parts.begin(),
+                    b.parts.end(), [](const PartVote& x, const PartVote& y) {
+                      return x.name == y.name && x.verdict == y.verdict;
+                    });
 }
 
 }  // namespace
@@ -77,7 +87,18 @@ std::string_view DecisionReasonName(DecisionReason reason) {
 bool SameVote(const Vote& a, const Vote& b) {
   return a.verdict == b.verdict && a.stream_ids == b.stream_ids &&
          a.scale_used == b.scale_used && SameBase(a, b) &&
-         a.iteration == b.iteration;
+         a.iteration == b.iteration && SameParts(a, b);
+}
+
+std::optional<double> Decision::norm() const {
+  if (!sum_of_squares) return std::nullopt;
+  return std::sqrt(*sum_of_squares);
+}
+
+std::optional<double> Decision::clip_coefficient(double limit) const {
+  const std::optional<double> total = norm();
+  if (!total) return std::nullopt;
+  return std::min(1.0, limit / (*total + 1e-6));
 }
 
 }  // namespace lossscaler

@@ -60,7 +60,7 @@ struct PartVote {
 struct PartOutcome {
   std::string name;
   bool apply = true;
-  // Over all workers; unset if one of them did not say.
+  // Over all workers; unset if one of them did not say, or it is not applied.
   std::optional<double> sum_of_squares;
 
   friend bool operator==(const PartOutcome&, const PartOutcome&) = default;
@@ -74,7 +74,8 @@ struct Vote {
   Verdict verdict = Verdict::kUnset;
   std::vector<std::string> stream_ids;
   std::optional<double> scale_used;
-  // Which session's step `base` is; empty: not said. Not kept in a decision.
+  // Which session's step `base` is. Empty: not said; in a decision, the
+  // decision's own session.
   std::string base_session_uid;
   std::optional<std::int64_t> base;
   std::optional<std::int64_t> iteration;
@@ -88,9 +89,9 @@ struct Vote {
   friend bool operator==(const Vote&, const Vote&) = default;
 };
 
-// Whether two votes say the same (rule R5): verdict or streams, scale, base
-// and iteration as sent; not the sum of squares, which may differ by rounding,
-// nor the request id.
+// Whether two votes say the same (rule R5): verdict or streams, parts, scale,
+// base and iteration as sent; not the sums of squares, which may differ by
+// rounding, nor the request id.
 bool SameVote(const Vote& a, const Vote& b);
 
 struct Decision {
@@ -123,7 +124,8 @@ struct Decision {
   std::vector<std::string> evicted;
   // ITERATION_MISMATCH: where every worker goes on.
   std::optional<std::int64_t> next_iteration;
-  // APPLY: over all workers; unset if one of them did not say.
+  // APPLY: over all workers, and the parts that apply; unset if one of them did
+  // not say.
   std::optional<double> sum_of_squares;
   // The request that made the decision, if no vote did (a restore).
   std::string request_id;
@@ -132,6 +134,13 @@ struct Decision {
   // Whether the optimizer step applies; otherwise the gradients are dropped.
   bool apply() const { return outcome == Outcome::kApply; }
 
+  // The global norm of the unscaled gradients, if every worker said its share.
+  std::optional<double> norm() const;
+  // What to multiply unscaled gradients with so that their global norm is at
+  // most `limit` (> 0): min(1, limit / (norm + 1e-6)), as PyTorch's
+  // torch.nn.utils.clip_grad_norm_ does.
+  std::optional<double> clip_coefficient(double limit) const;
+
   friend bool operator==(const Decision&, const Decision&) = default;
 };
 
@@ -139,12 +148,14 @@ struct Current {
   std::int64_t step = 1;
   double scale = 1.0;
   std::int64_t base = 0;
+  // The session of that step; empty: this one.
+  std::string base_session_uid;
   std::int64_t epoch = 1;
 
   friend bool operator==(const Current&, const Current&) = default;
 };
 
-// Everything a solo session keeps between two decisions, except its journal.
+// Everything a session keeps between two decisions, except its journal.
 struct SessionState {
   std::string name;
   std::string uid;
@@ -175,7 +186,9 @@ struct SessionState {
     return base_uid.empty() ? uid : base_uid;
   }
   std::int64_t attempted() const { return applied + skipped; }
-  Current current() const { return {step, scaler.scale(), base, epoch}; }
+  Current current() const {
+    return {step, scaler.scale(), base, base_uid, epoch};
+  }
 
   friend bool operator==(const SessionState&, const SessionState&) = default;
 };

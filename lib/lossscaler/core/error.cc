@@ -96,6 +96,7 @@ constexpr ReasonRow kReasonTable[] = {
     {Reason::kDraining, "DRAINING", StatusCode::kUnavailable},
     {Reason::kUnavailableBudgetSpent, "UNAVAILABLE_BUDGET_SPENT",
      StatusCode::kUnavailable},
+    {Reason::kLeaseStale, "LEASE_STALE", StatusCode::kUnavailable},
     {Reason::kInvalidCredentials, "INVALID_CREDENTIALS",
      StatusCode::kInvalidArgument},
     {Reason::kMalformedAnswer, "MALFORMED_ANSWER", StatusCode::kInternal},

@@ -84,6 +84,7 @@ enum class Reason {
   kDraining,
   // Raised by the client library itself.
   kUnavailableBudgetSpent,  // UNAVAILABLE
+  kLeaseStale,              // UNAVAILABLE
   kInvalidCredentials,      // INVALID_ARGUMENT
   kMalformedAnswer,         // INTERNAL
 };

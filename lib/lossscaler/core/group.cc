@@ -45,7 +45,8 @@ absl::Status ValidateGroupConfig(const GroupConfig& config) {
         CheckRange("lease_ttl", config.lease_ttl, kMinLeaseTtl, kMaxLeaseTtl),
         CheckRange("step_timeout", config.step_timeout, kMinStepTimeout,
                    kMaxStepTimeout),
-        CheckRange("max_timeouts", config.max_timeouts, 1, 1'000'000)}) {
+        CheckRange("max_timeouts", config.max_timeouts, 1, 1'000'000),
+        CheckRange("degraded_skips", config.degraded_skips, 1, 1'000'000)}) {
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -63,6 +64,30 @@ std::string_view MemberStateName(MemberState state) {
       return "LOST";
   }
   return "UNKNOWN";
+}
+
+std::string_view GroupPhaseName(GroupPhase phase) {
+  switch (phase) {
+    case GroupPhase::kIdle:
+      return "IDLE";
+    case GroupPhase::kPaused:
+      return "PAUSED";
+    case GroupPhase::kCheckpointMismatch:
+      return "CHECKPOINT_MISMATCH";
+    case GroupPhase::kOpen:
+      return "OPEN";
+    case GroupPhase::kRestoreRequired:
+      return "RESTORE_REQUIRED";
+  }
+  return "UNKNOWN";
+}
+
+void RequireRestore(GroupState* group) {
+  group->restore_required = true;
+  group->open = false;
+  std::erase_if(group->members,
+                [](const Member& member) { return !IsLive(member); });
+  for (Member& member : group->members) member.state = MemberState::kActive;
 }
 
 }  // namespace lossscaler

@@ -60,6 +60,9 @@ inline constexpr absl::Duration kMaxStepTimeout = absl::Hours(24);
 inline constexpr std::int64_t kMaxWorkers = 4096;
 inline constexpr std::size_t kMaxParts = 64;
 
+// Skips in a row from which on a session is degraded, unless it says otherwise.
+inline constexpr std::int64_t kDegradedSkips = 50;
+
 // How a group behaves. Never changes.
 struct GroupConfig {
   // A step is open while at least min_workers are members. Both in
@@ -81,6 +84,8 @@ struct GroupConfig {
   // votes. Has no effect with PartPolicy::kEach.
   bool early_decision = true;
   PartPolicy parts = PartPolicy::kAll;
+  // Skips in a row from which on the session is degraded (rule R12). > 0.
+  std::int64_t degraded_skips = kDegradedSkips;
 
   friend bool operator==(const GroupConfig&, const GroupConfig&) = default;
 };
@@ -169,10 +174,33 @@ struct GroupState {
   bool open = false;
   // Steps in a row that step_timeout ended.
   std::int64_t timeouts = 0;
+  // Of this attempt, oldest first.
   std::deque<Departed> departed;
+  // Set by RequireRestore(); only a RestoreSession clears it.
+  bool restore_required = false;
 
   friend bool operator==(const GroupState&, const GroupState&) = default;
 };
+
+// Whether votes are taken, and why not.
+enum class GroupPhase {
+  // Nobody is in.
+  kIdle,
+  // Fewer than min_workers are in.
+  kPaused,
+  // Members have loaded different checkpoints.
+  kCheckpointMismatch,
+  kOpen,
+  // See RequireRestore().
+  kRestoreRequired,
+};
+
+std::string_view GroupPhaseName(GroupPhase phase);
+
+// For a store that may have lost decisions which workers saw (a power loss with
+// relaxed durability), before a coordinator is made of the state: closes the
+// session until a RestoreSession says where it stands.
+void RequireRestore(GroupState* group);
 
 }  // namespace lossscaler
 

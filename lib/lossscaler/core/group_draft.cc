@@ -31,8 +31,19 @@ std::int64_t LiveCount(const GroupState& group) {
   return std::count_if(group.members.begin(), group.members.end(), IsLive);
 }
 
-// Of all voters that applied; nothing if one of them did not say.
-std::optional<double> SumOfSquares(const Ballot& ballot) {
+// Of all parts that apply; nothing if one voter did not say.
+std::optional<double> SumOfParts(const std::vector<PartOutcome>& parts) {
+  double sum = 0;
+  for (const PartOutcome& part : parts) {
+    if (!part.apply) continue;
+    if (!part.sum_of_squares) return std::nullopt;
+    sum += *part.sum_of_squares;
+  }
+  return sum;
+}
+
+// Of all voters that have gradients; nothing if one of them did not say.
+std::optional<double> SumOfVotes(const Ballot& ballot) {
   double sum = 0;
   for (const auto& [incarnation, vote] : ballot.votes) {
     if (vote.resolved == Verdict::kAbstain) continue;
@@ -61,8 +72,17 @@ std::vector<PresentedCheckpoint> PresentedCheckpoints(const GroupState& group) {
 }
 
 bool CanOpen(const GroupState& group) {
-  return !group.open && LiveCount(group) >= group.config.min_workers &&
-         PresentedCheckpoints(group).size() <= 1;
+  return PhaseOf(group) == GroupPhase::kPaused &&
+         LiveCount(group) >= group.config.min_workers;
+}
+
+GroupPhase PhaseOf(const GroupState& group) {
+  if (group.open) return GroupPhase::kOpen;
+  if (group.restore_required) return GroupPhase::kRestoreRequired;
+  if (group.members.empty()) return GroupPhase::kIdle;
+  return PresentedCheckpoints(group).size() > 1
+             ? GroupPhase::kCheckpointMismatch
+             : GroupPhase::kPaused;
 }
 
 GroupDraft::GroupDraft(const SessionState& before, const Ballot& ballot,
@@ -138,20 +158,16 @@ void GroupDraft::Present(std::int64_t incarnation, Checkpoint checkpoint) {
 void GroupDraft::BeginAttempt(std::int64_t attempt) {
   GroupState& group = group_ref();
   if (group.open) {
-    const bool overflow = std::any_of(
-        ballot_.votes.begin(), ballot_.votes.end(), [](const auto& entry) {
-          return entry.second.resolved == Verdict::kOverflow;
-        });
-    Ending ending{.outcome = Outcome::kAborted,
-                  .reason = DecisionReason::kNewAttempt};
-    if (overflow) {
-      ending = {.outcome = Outcome::kSkipOverflow,
-                .reason = DecisionReason::kOverflow,
-                .overflow = true};
+    for (Member& member : group.members) {
+      if (member.state == MemberState::kActive) {
+        member.state = MemberState::kLost;
+      }
     }
-    Decide(ending);
+    Decide(Abandon(ballot_, DecisionReason::kNewAttempt));
   }
-  Remove([](const Member&) { return true; });
+  group.members.clear();
+  // A call of a lower attempt is refused as such.
+  group.departed.clear();
   group.open = false;
   group.attempt = attempt;
 }
@@ -161,10 +177,12 @@ void GroupDraft::Decide(const Ending& ending) {
   decision.outcome = ending.outcome;
   decision.reason = ending.reason;
   decision.overflow = ending.overflow;
-  decision.parts = ending.parts;
+  decision.parts = PartOutcomes(ballot_, ending.outcome);
   decision.next_iteration = ending.next_iteration;
   for (const auto& [incarnation, vote] : ballot_.votes) {
     decision.votes.push_back(vote);
+    std::string& uid = decision.votes.back().base_session_uid;
+    if (uid == state_.uid) uid.clear();
   }
   for (const Member& member : group().members) {
     const bool voted = ballot_.votes.contains(member.incarnation);
@@ -189,7 +207,8 @@ void GroupDraft::Decide(const Ending& ending) {
   if (ending.outcome == Outcome::kApply) {
     decision.base_after = state_.step;
     decision.base_after_session_uid.clear();
-    decision.sum_of_squares = SumOfSquares(ballot_);
+    decision.sum_of_squares =
+        decision.overflow ? SumOfParts(decision.parts) : SumOfVotes(ballot_);
   }
   decision.explanation = ExplainEnding(decision, update);
   decision_ = MoveBeyond(&state_, std::move(decision));
@@ -198,9 +217,7 @@ void GroupDraft::Decide(const Ending& ending) {
 void GroupDraft::End(const Ending& ending) {
   Decide(ending);
   GroupState& group = group_ref();
-  const bool by_time =
-      ending.reason == DecisionReason::kTimeout || !ending.evicted.empty();
-  group.timeouts = by_time ? group.timeouts + 1 : 0;
+  group.timeouts = ending.timed_out ? group.timeouts + 1 : 0;
   CrossBoundary(ending.evicted);
 }
 
@@ -227,24 +244,10 @@ void GroupDraft::Open() {
     const Checkpoint& checkpoint = presented.front().checkpoint;
     const Base base{state_.base_session_uid(), state_.base};
     if (checkpoint.scaler != state_.scaler || checkpoint.base != base) {
-      Decision decision = OpenDecision(state_, wall_);
-      decision.outcome = Outcome::kAborted;
-      decision.reason = DecisionReason::kRestored;
-      decision.scale_after = checkpoint.scaler.scale();
-      decision.base_after = checkpoint.base.step;
-      decision.base_after_session_uid =
-          checkpoint.base.session_uid == state_.uid
-              ? ""
-              : checkpoint.base.session_uid;
-      decision.explanation = absl::StrCat(
-          "ended by a restore: every worker has loaded one checkpoint, with "
-          "base ",
-          checkpoint.base.step, "; scale ", NumberText(decision.scale_before),
-          " -> ", NumberText(decision.scale_after));
-      state_.scaler = checkpoint.scaler;
-      state_.consecutive_skips = 0;
-      decision_ = MoveBeyond(&state_, std::move(decision));
-      restored_ = true;
+      RestoreTo(checkpoint.scaler, checkpoint.base, "",
+                absl::StrCat("; every worker has loaded one checkpoint, with "
+                             "base ",
+                             checkpoint.base.step));
     }
   }
   group.open = true;
@@ -254,21 +257,33 @@ void GroupDraft::Open() {
 
 void GroupDraft::Restore(const LossScaler& scaler,
                          const std::string& request_id) {
+  RestoreTo(scaler, {.session_uid = state_.uid, .step = state_.step},
+            request_id, "");
+  GroupState& group = group_ref();
+  group.restore_required = false;
+  group.timeouts = 0;
+  if (group.open) CrossBoundary({});
+}
+
+void GroupDraft::RestoreTo(const LossScaler& scaler, const Base& base,
+                           const std::string& request_id,
+                           std::string_view why) {
   Decision decision = OpenDecision(state_, wall_);
   decision.outcome = Outcome::kAborted;
   decision.reason = DecisionReason::kRestored;
   decision.scale_after = scaler.scale();
-  decision.base_after = state_.step;
-  decision.base_after_session_uid.clear();
+  decision.base_after = base.step;
+  const bool own = base.step == 0 || base.session_uid == state_.uid;
+  decision.base_after_session_uid = own ? "" : base.session_uid;
   decision.request_id = request_id;
-  decision.explanation = absl::StrCat("ended by a restore; scale ",
-                                      NumberText(decision.scale_before), " -> ",
-                                      NumberText(decision.scale_after));
+  decision.explanation =
+      absl::StrCat("ended by a restore", std::string(why), "; scale ",
+                   NumberText(decision.scale_before), " -> ",
+                   NumberText(decision.scale_after));
   state_.scaler = scaler;
   state_.consecutive_skips = 0;
   decision_ = MoveBeyond(&state_, std::move(decision));
   restored_ = true;
-  if (group().open) CrossBoundary({});
 }
 
 Change GroupDraft::Finish() && {

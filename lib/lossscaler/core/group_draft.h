@@ -35,6 +35,8 @@ std::vector<PresentedCheckpoint> PresentedCheckpoints(const GroupState& group);
 // no two checkpoints that differ.
 bool CanOpen(const GroupState& group);
 
+GroupPhase PhaseOf(const GroupState& group);
+
 class GroupDraft {
  public:
   // `ballot` outlives the draft.
@@ -70,6 +72,9 @@ class GroupDraft {
   // Moves members that are gone into the record of departures.
   template <typename Gone>
   void Remove(Gone gone);
+  // Ends the step as ABORTED(RESTORED).
+  void RestoreTo(const LossScaler& scaler, const Base& base,
+                 const std::string& request_id, std::string_view why);
   // Takes the decision of the open step and moves the session past it.
   void Decide(const Ending& ending);
   // Begins the next step with who is left, or closes the session.

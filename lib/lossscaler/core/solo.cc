@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,7 +13,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lossscaler/core/error.h"
-#include "lossscaler/core/names.h"
 #include "lossscaler/core/number_text.h"
 #include "lossscaler/core/step_end.h"
 
@@ -56,33 +54,6 @@ absl::Status CheckBase(const SessionState& state, const Vote& vote) {
        {"session_uid", state.uid},
        {"session_uid_of_vote", Quoted(vote.base_session_uid)},
        {"step", absl::StrCat(state.step)}});
-}
-
-absl::Status BadStreamIds(const Vote& vote, std::string_view expected) {
-  const std::string value = absl::StrCat("a list of ", vote.stream_ids.size());
-  return MakeError(Reason::kInvalidField,
-                   absl::StrCat("stream_ids is ", value, "; ", Text(expected)),
-                   {{"field", "stream_ids"}, {"value", value}});
-}
-
-absl::Status CheckStreamIds(const Vote& vote) {
-  if (vote.verdict != Verdict::kUnset && !vote.stream_ids.empty()) {
-    return BadStreamIds(vote,
-                        "streams are listed only in a vote without a verdict");
-  }
-  if (vote.stream_ids.size() > kMaxStreamsPerStep) {
-    return BadStreamIds(vote, absl::StrCat("a step has at most ",
-                                           kMaxStreamsPerStep, " streams"));
-  }
-  std::set<std::string_view> seen;
-  for (const std::string& id : vote.stream_ids) {
-    if (seen.insert(id).second) continue;
-    return MakeError(Reason::kInvalidField,
-                     absl::StrCat("stream_ids lists ", Quoted(id),
-                                  " twice; list every stream once"),
-                     {{"field", "stream_ids"}, {"value", Quoted(id)}});
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -133,19 +104,6 @@ absl::Status CheckStep(const SessionState& state, std::int64_t step) {
          {"expected_step", absl::StrCat(state.step)}});
   }
   return absl::OkStatus();
-}
-
-absl::Status CheckVote(std::optional<std::int64_t> step, const Vote& vote) {
-  if (absl::Status status = ValidateRequestId(vote.request_id); !status.ok()) {
-    return status;
-  }
-  if (!step && vote.request_id.empty()) {
-    return MakeError(
-        Reason::kRequestIdRequired,
-        "the vote names neither a step nor a request_id, so that a repeated "
-        "call could decide two steps; set one of them");
-  }
-  return CheckStreamIds(vote);
 }
 
 absl::StatusOr<Decided> Decide(const SessionState& state, const Vote& vote,

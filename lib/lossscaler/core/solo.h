@@ -18,6 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "lossscaler/core/check_vote.h"
 #include "lossscaler/core/decision.h"
 
 namespace lossscaler {
@@ -25,9 +26,6 @@ namespace lossscaler {
 // Decisions this far back can be asked for again; older ones are
 // STEP_FORGOTTEN.
 inline constexpr std::int64_t kReplayableDecisions = 1024;
-
-// Unscale streams that a step may have, and so a vote may list.
-inline constexpr int kMaxStreamsPerStep = 1024;
 
 // A session at its start.
 SessionState NewSession(std::string_view name, std::string_view uid,
@@ -38,14 +36,6 @@ SessionState NewSession(std::string_view name, std::string_view uid,
 // kept. STEP_AHEAD names the open step; STEP_FORGOTTEN the oldest kept one.
 // INVALID_FIELD: there is no such step, the first is 1.
 absl::Status CheckStep(const SessionState& state, std::int64_t step);
-
-// Whether a vote makes sense whatever the state is; `step` as the call names
-// it.
-//
-// REQUEST_ID_REQUIRED: it names neither a step nor a request_id.
-// INVALID_FIELD: the request_id is malformed; streams are listed beside a
-// verdict, twice, or more than kMaxStreamsPerStep.
-absl::Status CheckVote(std::optional<std::int64_t> step, const Vote& vote);
 
 // The state after a decision, and the decision.
 struct Decided {

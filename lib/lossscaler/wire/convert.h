@@ -1,7 +1,9 @@
 // Copyright 2026 The Loss Scaler Service Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Between the values of lossscaler/core and the messages of lossscaler.v1.
+// Between the values of lossscaler/core and the messages of lossscaler.v1:
+// scalers, gradients and times. Votes and decisions are in decision_convert.h,
+// what only groups have is in group_convert.h.
 //
 // ToProto() never fails. ...FromProto() refuses what the domain does not know,
 // with a reason; enumerators that this version does not know are refused, not
@@ -12,15 +14,18 @@
 #ifndef LOSSSCALER_WIRE_CONVERT_H_
 #define LOSSSCALER_WIRE_CONVERT_H_
 
+#include <cstdint>
+#include <string_view>
+
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "google/protobuf/duration.pb.h"
 #include "google/protobuf/timestamp.pb.h"
 #include "lossscaler/core/decision.h"
 #include "lossscaler/core/element_type.h"
 #include "lossscaler/core/loss_scaler.h"
 #include "lossscaler/core/unscale.h"
 #include "lossscaler/v1/decision.pb.h"
-#include "lossscaler/v1/loss_scaler_service.pb.h"
 #include "lossscaler/v1/scaler.pb.h"
 #include "lossscaler/v1/unscale.pb.h"
 
@@ -33,18 +38,8 @@ void ToProto(const LossScaler& scaler, v1::LossScaler* proto);
 // if no kind is set, an enumerator is unknown, or LossScaler refuses it.
 absl::StatusOr<LossScaler> LossScalerFromProto(const v1::LossScaler& proto);
 
-void ToProto(const Decision& decision, v1::Decision* proto);
-absl::StatusOr<Decision> DecisionFromProto(const v1::Decision& proto);
-
 void ToProto(const Current& current, v1::Current* proto);
 Current CurrentFromProto(const v1::Current& proto);
-
-// The vote in an Update call, which also names session and step.
-void VoteToRequest(const Vote& vote, v1::UpdateRequest* request);
-// INVALID_FIELD for an unknown verdict, a stream id or session uid that no
-// stream or session can have, a scale_used that is not finite, or a
-// sum_of_squares that is not finite or negative.
-absl::StatusOr<Vote> VoteFromRequest(const v1::UpdateRequest& request);
 
 v1::ElementType ToProto(ElementType type);
 // INVALID_FIELD naming `field` if the type is unset or unknown.
@@ -61,6 +56,9 @@ UnscaleVerdict VerdictFromProto(const v1::ChunkVerdict& proto,
 
 google::protobuf::Timestamp ToProto(absl::Time time);
 absl::Time TimeFromProto(const google::protobuf::Timestamp& proto);
+
+google::protobuf::Duration ToProto(absl::Duration duration);
+absl::Duration DurationFromProto(const google::protobuf::Duration& proto);
 
 }  // namespace lossscaler::wire
 

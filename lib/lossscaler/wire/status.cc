@@ -12,6 +12,7 @@
 #include "google/protobuf/any.pb.h"
 #include "lossscaler/core/error.h"
 #include "lossscaler/rpc/error_details.pb.h"
+#include "lossscaler/wire/convert.h"
 
 namespace lossscaler::wire {
 namespace {
@@ -27,13 +28,38 @@ void Pack(const char* type_url, const Message& message,
   message.SerializeToString(any->mutable_value());
 }
 
+// `details` contributes its details only.
+absl::Status FromParts(int code, std::string_view message,
+                       const rpc::Status& details) {
+  if (code == 0) return absl::OkStatus();
+  const absl::StatusCode canonical = code >= 1 && code <= 16
+                                         ? static_cast<absl::StatusCode>(code)
+                                         : absl::StatusCode::kUnknown;
+  std::string reason;
+  ErrorMetadata metadata;
+  std::optional<absl::Duration> delay;
+  for (const google::protobuf::Any& any : details.details()) {
+    rpc::ErrorInfo info;
+    rpc::RetryInfo retry;
+    if (any.type_url() == kErrorInfoUrl && info.ParseFromString(any.value())) {
+      if (info.domain() != kErrorDomain) continue;
+      reason = info.reason();
+      metadata.assign(info.metadata().begin(), info.metadata().end());
+    } else if (any.type_url() == kRetryInfoUrl &&
+               retry.ParseFromString(any.value())) {
+      delay = DurationFromProto(retry.retry_delay());
+    }
+  }
+  return MakeErrorFromParts(canonical, message, reason, metadata, delay);
+}
+
 }  // namespace
 
-std::string SerializeErrorDetails(const absl::Status& status) {
-  if (status.ok()) return "";
-  rpc::Status details;
-  details.set_code(static_cast<int>(status.code()));
-  details.set_message(std::string(status.message()));
+void ToProto(const absl::Status& status, rpc::Status* proto) {
+  proto->Clear();
+  if (status.ok()) return;
+  proto->set_code(static_cast<int>(status.code()));
+  proto->set_message(std::string(status.message()));
 
   const std::string reason = ReasonNameOf(status);
   if (!reason.empty()) {
@@ -43,47 +69,33 @@ std::string SerializeErrorDetails(const absl::Status& status) {
     for (const auto& [key, value] : MetadataOf(status)) {
       (*info.mutable_metadata())[key] = value;
     }
-    Pack(kErrorInfoUrl, info, details.add_details());
+    Pack(kErrorInfoUrl, info, proto->add_details());
   }
   if (const std::optional<absl::Duration> delay = RetryDelayOf(status)) {
     rpc::RetryInfo retry;
-    absl::Duration rest;
-    retry.mutable_retry_delay()->set_seconds(
-        absl::IDivDuration(*delay, absl::Seconds(1), &rest));
-    retry.mutable_retry_delay()->set_nanos(
-        static_cast<int>(absl::ToInt64Nanoseconds(rest)));
-    Pack(kRetryInfoUrl, retry, details.add_details());
+    *retry.mutable_retry_delay() = ToProto(*delay);
+    Pack(kRetryInfoUrl, retry, proto->add_details());
   }
+}
+
+absl::Status StatusFromProto(const rpc::Status& proto) {
+  return FromParts(proto.code(), proto.message(), proto);
+}
+
+std::string SerializeErrorDetails(const absl::Status& status) {
+  rpc::Status details;
+  ToProto(status, &details);
   return details.SerializeAsString();
 }
 
 absl::Status StatusFromWire(int code, std::string_view message,
                             std::string_view details) {
-  if (code == 0) return absl::OkStatus();
-  const absl::StatusCode canonical = code >= 1 && code <= 16
-                                         ? static_cast<absl::StatusCode>(code)
-                                         : absl::StatusCode::kUnknown;
-  std::string reason;
-  ErrorMetadata metadata;
-  std::optional<absl::Duration> delay;
   rpc::Status parsed;
-  if (parsed.ParseFromArray(details.data(), static_cast<int>(details.size()))) {
-    for (const google::protobuf::Any& any : parsed.details()) {
-      rpc::ErrorInfo info;
-      rpc::RetryInfo retry;
-      if (any.type_url() == kErrorInfoUrl &&
-          info.ParseFromString(any.value())) {
-        if (info.domain() != kErrorDomain) continue;
-        reason = info.reason();
-        metadata.assign(info.metadata().begin(), info.metadata().end());
-      } else if (any.type_url() == kRetryInfoUrl &&
-                 retry.ParseFromString(any.value())) {
-        delay = absl::Seconds(retry.retry_delay().seconds()) +
-                absl::Nanoseconds(retry.retry_delay().nanos());
-      }
-    }
+  if (!parsed.ParseFromArray(details.data(),
+                             static_cast<int>(details.size()))) {
+    parsed.Clear();
   }
-  return MakeErrorFromParts(canonical, message, reason, metadata, delay);
+  return FromParts(code, message, parsed);
 }
 
 }  // namespace lossscaler::wire

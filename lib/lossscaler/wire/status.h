@@ -16,11 +16,17 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "lossscaler/rpc/error_details.pb.h"
 
 namespace lossscaler::wire {
 
 // ErrorInfo.domain of every error of ours.
 inline constexpr std::string_view kErrorDomain = "lossscaler";
+
+// An error inside a message, for what concerns less than the call. Code,
+// message and details; OK is an empty one.
+void ToProto(const absl::Status& status, rpc::Status* proto);
+absl::Status StatusFromProto(const rpc::Status& proto);
 
 // The value of the grpc-status-details-bin trailer. Empty for OK.
 std::string SerializeErrorDetails(const absl::Status& status);

@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "lossscaler/client/internal/connection_impl.h"
 #include "lossscaler/wire/convert.h"
+#include "lossscaler/wire/decision_convert.h"
 #include "testing/fake_clock.h"
 #include "testing/mock_stub.h"
 #include "testing/status_matchers.h"

@@ -4,6 +4,7 @@
 // Copies of a Session in many threads at once. What thread sanitizer watches.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -80,6 +81,33 @@ class LossyServer : public Connection {
                         .current = state_.current()};
   }
   absl::StatusOr<ServerInfo> GetServerInfo() override {
+    return absl::UnimplementedError("");
+  }
+
+  absl::StatusOr<SessionInfo> CreateGroup(const std::string&, const LossScaler&,
+                                          const GroupConfig&,
+                                          IfExists) override {
+    return absl::UnimplementedError("");
+  }
+  absl::StatusOr<JoinAnswer> JoinSession(const SessionRef&,
+                                         const JoinEvent&) override {
+    return absl::UnimplementedError("");
+  }
+  absl::Status LeaveSession(const SessionRef&, const WorkerRef&) override {
+    return absl::UnimplementedError("");
+  }
+  std::shared_ptr<WorkerStream> Participate(
+      const SessionRef&, const WorkerRef&,
+      std::shared_ptr<WorkerStreamEvents>) override {
+    return nullptr;
+  }
+  absl::StatusOr<DecisionPage> ListDecisions(
+      const SessionRef&, const ListDecisionsCall&) override {
+    return absl::UnimplementedError("");
+  }
+  absl::Status WatchSession(
+      const SessionRef&, const WatchCall&,
+      const std::function<bool(const Decision&)>&) override {
     return absl::UnimplementedError("");
   }
 

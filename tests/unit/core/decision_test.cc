@@ -92,5 +92,32 @@ TEST(DecisionTest, OnlyApplyApplies) {
   }
 }
 
+TEST(SameVoteTest, PartsAreComparedButNotTheirSums) {
+  Vote vote;
+  vote.parts = {{"generator", Verdict::kFinite, 1.0}};
+  Vote other = vote;
+  other.parts[0].sum_of_squares = 2.0;
+  EXPECT_TRUE(SameVote(vote, other));
+  other.parts[0].verdict = Verdict::kOverflow;
+  EXPECT_FALSE(SameVote(vote, other));
+  other = vote;
+  other.parts[0].name = "critic";
+  EXPECT_FALSE(SameVote(vote, other));
+  other.parts.clear();
+  EXPECT_FALSE(SameVote(vote, other));
+}
+
+TEST(DecisionTest, TheClipCoefficientIsPyTorchs) {
+  Decision decision;
+  EXPECT_FALSE(decision.norm());
+  EXPECT_FALSE(decision.clip_coefficient(1.0));
+  decision.sum_of_squares = 9.0 + 16.0;
+  EXPECT_EQ(decision.norm(), 5.0);
+  EXPECT_EQ(decision.clip_coefficient(1.0), 1.0 / 5.000001);
+  EXPECT_EQ(decision.clip_coefficient(6.0), 1.0);
+  decision.sum_of_squares = 0.0;
+  EXPECT_EQ(decision.clip_coefficient(1.0), 1.0);
+}
+
 }  // namespace
 }  // namespace lossscaler

@@ -14,6 +14,7 @@
 #include "google/protobuf/descriptor.h"
 #include "gtest/gtest.h"
 #include "lossscaler/core/error.h"
+#include "testing/every_field.h"
 #include "testing/status_matchers.h"
 #include "testing/votes.h"
 
@@ -27,6 +28,7 @@ using ::lossscaler::testing::IsOk;
 using ::lossscaler::testing::IsOkAndHolds;
 using ::testing::Contains;
 using ::testing::Eq;
+using ::testing::IsEmpty;
 using ::testing::Pair;
 
 // ---- Enumerators --------------------------------------------------------
@@ -167,31 +169,6 @@ TEST(EnumTest, KnobsOfTheScalerMirrorTheProto) {
   CHECK_KNOB(FloorAction, floor_action);
 }
 
-// The names of core, in order, are those of the proto without its prefix from
-// `first` on; core's names end in "UNKNOWN".
-template <typename Enum, typename NameOf>
-void CheckNames(const google::protobuf::EnumDescriptor* descriptor,
-                std::string_view prefix, int first, NameOf name_of) {
-  int count = 0;
-  while (name_of(static_cast<Enum>(count)) != "UNKNOWN") {
-    const google::protobuf::EnumValueDescriptor* value =
-        descriptor->FindValueByNumber(count + first);
-    ASSERT_NE(value, nullptr) << "core has more than the proto";
-    EXPECT_THAT(
-        std::string(prefix) + std::string(name_of(static_cast<Enum>(count))),
-        Eq(value->name()));
-    ++count;
-  }
-  EXPECT_THAT(descriptor->value_count(), Eq(count + first));
-}
-
-TEST(EnumTest, VerdictsOutcomesAndReasonsMirrorTheProto) {
-  CheckNames<Verdict>(v1::Verdict_descriptor(), "VERDICT_", 0, VerdictName);
-  CheckNames<Outcome>(v1::Outcome_descriptor(), "OUTCOME_", 1, OutcomeName);
-  CheckNames<DecisionReason>(v1::DecisionReason_descriptor(),
-                             "DECISION_REASON_", 1, DecisionReasonName);
-}
-
 TEST(EnumTest, ElementTypesMirrorTheProto) {
   const google::protobuf::EnumDescriptor* descriptor =
       v1::ElementType_descriptor();
@@ -303,208 +280,18 @@ TEST(LossScalerTest, WhatTheScalerRefusesIsRefused) {
   EXPECT_THAT(LossScalerFromProto(proto), IsError(Reason::kInvalidScaler));
 }
 
-// ---- Decisions ----------------------------------------------------------
+// ---- Where a session stands ---------------------------------------------
 
-Decision FullDecision() {
-  Vote vote;
-  vote.verdict = Verdict::kUnset;
-  vote.stream_ids = {"a", "b"};
-  vote.scale_used = 65536.0;
-  vote.base = 0;
-  vote.iteration = -3;
-  vote.sum_of_squares = 0.0;
-  vote.request_id = "vote-1";
-  vote.resolved = Verdict::kOverflow;
-  Decision decision;
-  decision.step = 12;
-  decision.outcome = Outcome::kAborted;
-  decision.reason = DecisionReason::kRestored;
-  decision.explanation = "why";
-  decision.scale_before = 65536.0;
-  decision.scale_after = 32768.0;
-  decision.base_before = 7;
-  decision.base_after = 12;
-  decision.epoch_after = 3;
-  decision.attempted = 11;
-  decision.applied = 9;
-  decision.skipped = 2;
-  decision.votes = {vote, testing::VoteOf(Verdict::kFinite)};
-  decision.saturated = true;
-  decision.floored = true;
-  decision.stalled = true;
-  decision.request_id = "restore-1";
-  decision.decide_time =
-      absl::FromUnixSeconds(1'800'000'000) + absl::Nanoseconds(123'456'789);
-  return decision;
-}
-
-TEST(DecisionTest, EveryFieldRoundTrips) {
-  const Decision decision = FullDecision();
-  v1::Decision proto;
-  ToProto(decision, &proto);
-  const google::protobuf::Reflection* reflection = proto.GetReflection();
-  const google::protobuf::Descriptor* descriptor = v1::Decision::descriptor();
-  for (int i = 0; i < descriptor->field_count(); ++i) {
-    const google::protobuf::FieldDescriptor* field = descriptor->field(i);
-    EXPECT_TRUE(field->is_repeated() ? reflection->FieldSize(proto, field) > 0
-                                     : reflection->HasField(proto, field))
-        << field->name();
-  }
-  EXPECT_THAT(DecisionFromProto(proto), IsOkAndHolds(Eq(decision)));
-}
-
-TEST(DecisionTest, WhatAVoteDidNotSayStaysUnsaid) {
-  Decision decision = FullDecision();
-  decision.votes = {testing::VoteOf(Verdict::kAbstain)};
-  v1::Decision proto;
-  ToProto(decision, &proto);
-  EXPECT_FALSE(proto.votes(0).has_scale_used());
-  EXPECT_FALSE(proto.votes(0).has_base());
-  EXPECT_FALSE(proto.votes(0).has_iteration());
-  EXPECT_FALSE(proto.votes(0).has_sum_of_squares());
-  EXPECT_THAT(DecisionFromProto(proto), IsOkAndHolds(Eq(decision)));
-}
-
-TEST(DecisionTest, EveryOutcomeAndReasonRoundTrips) {
-  for (int i = 0; i < v1::Outcome_descriptor()->value_count() - 1; ++i) {
-    Decision decision = FullDecision();
-    decision.outcome = static_cast<Outcome>(i);
-    v1::Decision proto;
-    ToProto(decision, &proto);
-    EXPECT_THAT(DecisionFromProto(proto), IsOkAndHolds(Eq(decision)));
-  }
-  for (int i = 0; i < v1::DecisionReason_descriptor()->value_count() - 1; ++i) {
-    Decision decision = FullDecision();
-    decision.reason = static_cast<DecisionReason>(i);
-    v1::Decision proto;
-    ToProto(decision, &proto);
-    EXPECT_THAT(DecisionFromProto(proto), IsOkAndHolds(Eq(decision)));
-  }
-}
-
-TEST(DecisionTest, ADecisionThatSaysTooLittleIsRefused) {
-  v1::Decision good;
-  ToProto(FullDecision(), &good);
-  v1::Decision proto = good;
-  proto.clear_outcome();
-  EXPECT_THAT(DecisionFromProto(proto), IsError(Reason::kInvalidField));
-  proto = good;
-  proto.clear_reason();
-  EXPECT_THAT(DecisionFromProto(proto), IsError(Reason::kInvalidField));
-  proto = good;
-  proto.set_step(0);
-  EXPECT_THAT(DecisionFromProto(proto), IsError(Reason::kInvalidField));
-}
-
-// An outcome of a newer server must never be taken for an APPLY.
-TEST(DecisionTest, AnUnknownEnumeratorIsRefused) {
-  v1::Decision good;
-  ToProto(FullDecision(), &good);
-  v1::Decision proto = good;
-  proto.set_outcome(static_cast<v1::Outcome>(99));
-  EXPECT_THAT(DecisionFromProto(proto),
-              IsErrorSaying(Reason::kInvalidField, "outcome"));
-  proto = good;
-  proto.set_reason(static_cast<v1::DecisionReason>(99));
-  EXPECT_THAT(DecisionFromProto(proto),
-              IsErrorSaying(Reason::kInvalidField, "reason"));
-  proto = good;
-  proto.mutable_votes(0)->set_verdict(static_cast<v1::Verdict>(-1));
-  EXPECT_THAT(DecisionFromProto(proto),
-              IsErrorSaying(Reason::kInvalidField, "verdict"));
-}
-
-TEST(CurrentTest, RoundTrips) {
-  const Current current{.step = 4, .scale = 0.5, .base = 3, .epoch = 2};
+TEST(CurrentTest, EveryFieldRoundTrips) {
+  const Current current{.step = 4,
+                        .scale = 0.5,
+                        .base = 3,
+                        .base_session_uid = "uid",
+                        .epoch = 2};
   v1::Current proto;
   ToProto(current, &proto);
+  EXPECT_THAT(testing::UnsetFields(proto), IsEmpty());
   EXPECT_THAT(CurrentFromProto(proto), Eq(current));
-}
-
-// ---- Votes --------------------------------------------------------------
-
-Vote FullVote() {
-  Vote vote;
-  vote.verdict = Verdict::kSkip;
-  vote.stream_ids = {"s"};
-  vote.scale_used = 2.0;
-  vote.base_session_uid = "uid";
-  vote.base = 5;
-  vote.iteration = 6;
-  vote.sum_of_squares = 7.0;
-  vote.request_id = "r";
-  return vote;
-}
-
-TEST(VoteTest, EveryFieldRoundTripsThroughARequest) {
-  v1::UpdateRequest request;
-  VoteToRequest(FullVote(), &request);
-  EXPECT_THAT(request.base().session_uid(), Eq("uid"));
-  EXPECT_THAT(VoteFromRequest(request), IsOkAndHolds(Eq(FullVote())));
-}
-
-TEST(VoteTest, AnEmptyVoteSetsNothing) {
-  v1::UpdateRequest request;
-  VoteToRequest(Vote(), &request);
-  EXPECT_THAT(request.ByteSizeLong(), Eq(0u));
-  EXPECT_THAT(VoteFromRequest(request), IsOkAndHolds(Eq(Vote())));
-}
-
-TEST(VoteTest, BaseZeroIsNotAnUnsetBase) {
-  Vote vote;
-  vote.base = 0;
-  v1::UpdateRequest request;
-  VoteToRequest(vote, &request);
-  ASSERT_THAT(VoteFromRequest(request), IsOk());
-  EXPECT_THAT(VoteFromRequest(request)->base,
-              Eq(std::optional<std::int64_t>(0)));
-}
-
-TEST(VoteTest, EveryVerdictArrives) {
-  for (int i = 0; i < v1::Verdict_descriptor()->value_count(); ++i) {
-    v1::UpdateRequest request;
-    request.set_verdict(static_cast<v1::Verdict>(i));
-    ASSERT_THAT(VoteFromRequest(request), IsOk());
-    EXPECT_THAT("VERDICT_" +
-                    std::string(VerdictName(VoteFromRequest(request)->verdict)),
-                Eq(v1::Verdict_Name(i)));
-  }
-}
-
-TEST(VoteTest, AnUnknownVerdictIsRefused) {
-  v1::UpdateRequest request;
-  request.set_verdict(static_cast<v1::Verdict>(5));
-  EXPECT_THAT(VoteFromRequest(request),
-              IsErrorSaying(Reason::kInvalidField, "unknown value 5"));
-}
-
-TEST(VoteTest, IdsThatNothingCanHaveAreRefused) {
-  for (const std::string& id :
-       {std::string(), std::string(65, 'x'), std::string("a b")}) {
-    v1::UpdateRequest request;
-    request.add_stream_ids("fine");
-    request.add_stream_ids(id);
-    EXPECT_THAT(VoteFromRequest(request),
-                IsErrorSaying(Reason::kInvalidField, "stream_ids"));
-  }
-  v1::UpdateRequest request;
-  request.mutable_base()->set_session_uid(std::string(64, 'x'));
-  EXPECT_THAT(VoteFromRequest(request), IsOk());
-  request.mutable_base()->set_session_uid(std::string(65, 'x'));
-  EXPECT_THAT(VoteFromRequest(request),
-              IsErrorSaying(Reason::kInvalidField, "base.session_uid"));
-}
-
-TEST(VoteTest, AScaleThatIsNotFiniteIsRefused) {
-  for (const double scale : {std::numeric_limits<double>::quiet_NaN(),
-                             std::numeric_limits<double>::infinity()}) {
-    v1::UpdateRequest request;
-    request.set_scale_used(scale);
-    const absl::StatusOr<Vote> vote = VoteFromRequest(request);
-    EXPECT_THAT(vote, IsError(Reason::kInvalidField));
-    EXPECT_THAT(MetadataOf(vote.status()),
-                Contains(Pair("field", "scale_used")));
-  }
 }
 
 // ---- Verdicts of chunks -------------------------------------------------
@@ -571,6 +358,17 @@ TEST(TimeTest, RoundTripsToTheNanosecondOnBothSidesOfTheEpoch) {
     EXPECT_LT(proto.nanos(), 1'000'000'000);
     EXPECT_THAT(TimeFromProto(proto), Eq(time));
   }
+}
+
+TEST(DurationTest, RoundTripsToTheNanosecond) {
+  for (const absl::Duration duration :
+       {absl::ZeroDuration(), absl::Nanoseconds(1),
+        absl::Hours(24) + absl::Nanoseconds(999'999'999)}) {
+    EXPECT_THAT(DurationFromProto(ToProto(duration)), Eq(duration));
+  }
+  const google::protobuf::Duration proto = ToProto(absl::Milliseconds(1'250));
+  EXPECT_THAT(proto.seconds(), Eq(1));
+  EXPECT_THAT(proto.nanos(), Eq(250'000'000));
 }
 
 }  // namespace

@@ -186,5 +186,28 @@ TEST(StatusFromWireTest, AnAbsurdDelayIsNeverNegative) {
   }
 }
 
+TEST(StatusInBandTest, KeepsCodeMessageAndDetails) {
+  const absl::Status sent = MakeRetryableError(
+      Reason::kSessionPaused, "wait", absl::Seconds(2), {{"workers", "1"}});
+  rpc::Status proto;
+  ToProto(sent, &proto);
+  EXPECT_EQ(proto.code(), static_cast<int>(absl::StatusCode::kUnavailable));
+  EXPECT_EQ(StatusFromProto(proto), sent);
+}
+
+TEST(StatusInBandTest, OkIsAnEmptyMessage) {
+  rpc::Status proto;
+  proto.set_message("what was there before");
+  ToProto(absl::OkStatus(), &proto);
+  EXPECT_EQ(proto.ByteSizeLong(), 0u);
+  EXPECT_TRUE(StatusFromProto(proto).ok());
+}
+
+TEST(StatusInBandTest, ACodeThatNobodyKnowsIsAnError) {
+  rpc::Status proto;
+  proto.set_code(99);
+  EXPECT_EQ(StatusFromProto(proto).code(), absl::StatusCode::kUnknown);
+}
+
 }  // namespace
 }  // namespace lossscaler::wire

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,15 +21,17 @@
 #include "lossscaler/client/client.h"
 #include "lossscaler/client/internal/boottime_clock.h"
 #include "lossscaler/client/internal/call_credentials.h"
+#include "lossscaler/client/internal/malformed_answer.h"
 #include "lossscaler/client/internal/progress_meter.h"
 #include "lossscaler/client/internal/random_id.h"
+#include "lossscaler/client/internal/session_info.h"
 #include "lossscaler/client/internal/unscale_stream.h"
-#include "lossscaler/client/internal/utf8.h"
 #include "lossscaler/core/error.h"
 #include "lossscaler/core/names.h"
 #include "lossscaler/core/number_text.h"
 #include "lossscaler/core/wire_limits.h"
 #include "lossscaler/wire/convert.h"
+#include "lossscaler/wire/decision_convert.h"
 
 namespace lossscaler::internal {
 namespace {
@@ -51,19 +54,6 @@ absl::Status CheckMessageSize(const Message& message, Reason reason,
        {"limit", absl::StrCat(kMaxMessageBytes)}});
 }
 
-absl::Status CheckText(std::string_view field, std::string_view text) {
-  if (IsUtf8(text)) return absl::OkStatus();
-  return MakeError(Reason::kInvalidField,
-                   absl::StrCat(std::string(field), " is not UTF-8"),
-                   {{"field", std::string(field)}});
-}
-
-absl::Status CheckSession(const SessionRef& session) {
-  absl::Status status = ValidateSessionName(session.name);
-  status.Update(CheckText("session_uid", session.uid));
-  return status;
-}
-
 absl::Status CheckVote(const Vote& vote) {
   absl::Status status = CheckText("base.session_uid", vote.base_session_uid);
   if (!vote.request_id.empty()) {
@@ -73,52 +63,6 @@ absl::Status CheckVote(const Vote& vote) {
     status.Update(ValidateId("stream_ids", id));
   }
   return status;
-}
-
-template <typename Request>
-void SetSession(const SessionRef& session, Request* request) {
-  request->set_session(session.name);
-  request->set_session_uid(session.uid);
-}
-
-absl::Status MalformedAnswer(std::string_view method, const std::string& what,
-                             const ErrorMetadata& metadata = {}) {
-  return MakeError(Reason::kMalformedAnswer,
-                   absl::StrCat("the server's answer to ", std::string(method),
-                                " cannot be used: ", what,
-                                "; check that its version fits this client"),
-                   metadata);
-}
-
-absl::Status MalformedAnswer(std::string_view method, const absl::Status& why) {
-  return MalformedAnswer(method, std::string(why.message()));
-}
-
-absl::StatusOr<SessionInfo> InfoFromProto(std::string_view method,
-                                          const v1::Session& proto) {
-  absl::StatusOr<LossScaler> config = wire::LossScalerFromProto(proto.config());
-  if (!config.ok()) return MalformedAnswer(method, config.status());
-  absl::StatusOr<LossScaler> scaler = wire::LossScalerFromProto(proto.scaler());
-  if (!scaler.ok()) return MalformedAnswer(method, scaler.status());
-  SessionInfo info;
-  info.name = proto.name();
-  info.uid = proto.uid();
-  info.config = *std::move(config);
-  info.scaler = *std::move(scaler);
-  info.current = wire::CurrentFromProto(proto.current());
-  if (proto.has_last_decision()) {
-    absl::StatusOr<Decision> decision =
-        wire::DecisionFromProto(proto.last_decision());
-    if (!decision.ok()) return MalformedAnswer(method, decision.status());
-    info.last_decision = *std::move(decision);
-  }
-  info.attempted = proto.attempted();
-  info.applied = proto.applied();
-  info.skipped = proto.skipped();
-  info.consecutive_skips = proto.consecutive_skips();
-  info.create_time = wire::TimeFromProto(proto.create_time());
-  info.scaler_json = proto.scaler_json();
-  return info;
 }
 
 absl::Status CheckIndices(const google::protobuf::RepeatedField<int>& indices,
@@ -228,15 +172,21 @@ absl::Status ConnectionImpl::Call(std::string_view name,
                                   Method<Request, Response> method,
                                   const Request& request,
                                   Idempotency idempotency, Response* response) {
+  return Retry(name, idempotency, [&](grpc::ClientContext* context) {
+    response->Clear();
+    return (stub_.get()->*method)(context, request, response);
+  });
+}
+
+absl::Status ConnectionImpl::Retry(
+    std::string_view name, Idempotency idempotency,
+    const std::function<absl::Status(grpc::ClientContext*)>& attempt) {
   RetryLoop loop = StartLoop(name);
   for (;;) {
     grpc::ClientContext context;
     context.set_deadline(DeadlineIn(loop.AttemptTimeout()));
-    response->Clear();
     absl::Status status = Authorize(options_, &context);
-    if (status.ok()) {
-      status = (stub_.get()->*method)(&context, request, response);
-    }
+    if (status.ok()) status = attempt(&context);
     if (status.ok()) return status;
     status = loop.WaitAfter(status, idempotency);
     if (!status.ok()) return status;
@@ -403,6 +353,8 @@ absl::StatusOr<v1::UnscaleOpen> ConnectionImpl::NextOpen(
   open.set_max_chunk_bytes(
       static_cast<std::int64_t>(LargestPayload(plan, options_.chunk_bytes)));
   open.set_skip_statistics(call.skip_statistics);
+  open.set_worker(call.worker.worker);
+  open.set_incarnation(call.worker.incarnation);
   for (const TensorRest& rest : pump->BeginStream()) {
     const GradientTensor& tensor = plan.tensors[rest.index];
     const auto count = static_cast<std::int64_t>(tensor.element_count());

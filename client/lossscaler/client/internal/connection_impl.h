@@ -7,6 +7,8 @@
 #ifndef LOSSSCALER_CLIENT_INTERNAL_CONNECTION_IMPL_H_
 #define LOSSSCALER_CLIENT_INTERNAL_CONNECTION_IMPL_H_
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,6 +44,24 @@ class ConnectionImpl : public Connection {
   absl::StatusOr<UpdateAnswer> Update(const UpdateCall& call) override;
   absl::StatusOr<ServerInfo> GetServerInfo() override;
 
+  // connection_group.cc.
+  absl::StatusOr<SessionInfo> CreateGroup(const std::string& name,
+                                          const LossScaler& scaler,
+                                          const GroupConfig& group,
+                                          IfExists if_exists) override;
+  absl::StatusOr<JoinAnswer> JoinSession(const SessionRef& session,
+                                         const JoinEvent& join) override;
+  absl::Status LeaveSession(const SessionRef& session,
+                            const WorkerRef& worker) override;
+  std::shared_ptr<WorkerStream> Participate(
+      const SessionRef& session, const WorkerRef& worker,
+      std::shared_ptr<WorkerStreamEvents> events) override;
+  absl::StatusOr<DecisionPage> ListDecisions(
+      const SessionRef& session, const ListDecisionsCall& call) override;
+  absl::Status WatchSession(
+      const SessionRef& session, const WatchCall& call,
+      const std::function<bool(const Decision&)>& see) override;
+
  private:
   template <typename Request, typename Response>
   using Method = absl::Status (Stub::*)(grpc::ClientContext*, const Request&,
@@ -52,6 +72,16 @@ class ConnectionImpl : public Connection {
   absl::Status Call(std::string_view name, Method<Request, Response> method,
                     const Request& request, Idempotency idempotency,
                     Response* response);
+
+  absl::Status Retry(
+      std::string_view name, Idempotency idempotency,
+      const std::function<absl::Status(grpc::ClientContext*)>& attempt);
+
+  // One stream of decisions, until it ends. `request` names the next one to
+  // see; `stopped` says that no other is wanted.
+  absl::Status WatchOnce(const std::function<bool(const Decision&)>& see,
+                         v1::WatchSessionRequest* request, RetryLoop* loop,
+                         bool* stopped);
 
   RetryLoop StartLoop(std::string_view method);
 

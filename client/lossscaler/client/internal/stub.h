@@ -15,6 +15,7 @@
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/support/client_callback.h"
+#include "grpcpp/support/sync_stream.h"
 #include "lossscaler/client/options.h"
 #include "lossscaler/v1/loss_scaler_service.pb.h"
 
@@ -24,6 +25,10 @@ class Stub {
  public:
   using UnscaleReactor =
       grpc::ClientBidiReactor<v1::UnscaleRequest, v1::UnscaleResponse>;
+
+  using ParticipateReactor =
+      grpc::ClientBidiReactor<v1::ParticipateRequest, v1::ParticipateResponse>;
+  using DecisionReader = grpc::ClientReaderInterface<v1::WatchSessionResponse>;
 
   virtual ~Stub() = default;
 
@@ -54,6 +59,21 @@ class Stub {
   // Binds the reactor to a call; the caller starts it.
   virtual void Unscale(grpc::ClientContext* context,
                        UnscaleReactor* reactor) = 0;
+
+  virtual absl::Status JoinSession(grpc::ClientContext* context,
+                                   const v1::JoinSessionRequest& request,
+                                   v1::JoinSessionResponse* response) = 0;
+  virtual absl::Status LeaveSession(grpc::ClientContext* context,
+                                    const v1::LeaveSessionRequest& request,
+                                    v1::LeaveSessionResponse* response) = 0;
+  virtual absl::Status ListDecisions(grpc::ClientContext* context,
+                                     const v1::ListDecisionsRequest& request,
+                                     v1::ListDecisionsResponse* response) = 0;
+  // As Unscale().
+  virtual void Participate(grpc::ClientContext* context,
+                           ParticipateReactor* reactor) = 0;
+  virtual std::unique_ptr<DecisionReader> WatchSession(
+      grpc::ClientContext* context, const v1::WatchSessionRequest& request) = 0;
 };
 
 // The channel of a client: connects lazily, finds a restarted server within

@@ -11,6 +11,8 @@
 #define LOSSSCALER_CLIENT_MOCKS_MOCK_CONNECTION_H_
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -45,6 +47,25 @@ class MockConnection : public Connection {
   MOCK_METHOD(absl::StatusOr<UpdateAnswer>, Update, (const UpdateCall& call),
               (override));
   MOCK_METHOD(absl::StatusOr<ServerInfo>, GetServerInfo, (), (override));
+  MOCK_METHOD(absl::StatusOr<SessionInfo>, CreateGroup,
+              (const std::string& name, const LossScaler& scaler,
+               const GroupConfig& group, IfExists if_exists),
+              (override));
+  MOCK_METHOD(absl::StatusOr<JoinAnswer>, JoinSession,
+              (const SessionRef& session, const JoinEvent& join), (override));
+  MOCK_METHOD(absl::Status, LeaveSession,
+              (const SessionRef& session, const WorkerRef& worker), (override));
+  MOCK_METHOD(std::shared_ptr<WorkerStream>, Participate,
+              (const SessionRef& session, const WorkerRef& worker,
+               std::shared_ptr<WorkerStreamEvents> events),
+              (override));
+  MOCK_METHOD(absl::StatusOr<DecisionPage>, ListDecisions,
+              (const SessionRef& session, const ListDecisionsCall& call),
+              (override));
+  MOCK_METHOD(absl::Status, WatchSession,
+              (const SessionRef& session, const WatchCall& call,
+               const std::function<bool(const Decision&)>& see),
+              (override));
 };
 
 }  // namespace lossscaler

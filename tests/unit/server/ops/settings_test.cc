@@ -69,6 +69,7 @@ TEST_F(SettingsTest, DefaultsAreThoseOfTheDesign) {
   const Config& config = resolved->config;
   EXPECT_THAT(config.listen, ElementsAre("127.0.0.1:50551"));
   EXPECT_EQ(config.store, "sqlite");
+  EXPECT_FALSE(config.relaxed_durability);
   EXPECT_FALSE(config.insecure);
   EXPECT_FALSE(config.reflection);
   EXPECT_EQ(config.drain_timeout, absl::Seconds(20));
@@ -97,6 +98,7 @@ TEST_F(SettingsTest, TableAndConfigAgreeOnDefaults) {
     EXPECT_EQ(config.ready_file, initial.ready_file);
     EXPECT_EQ(config.drain_timeout, initial.drain_timeout);
     EXPECT_EQ(config.store, initial.store);
+    EXPECT_EQ(config.relaxed_durability, initial.relaxed_durability);
     EXPECT_EQ(config.journal_age, initial.journal_age);
     EXPECT_EQ(config.limits.unscale_idle, initial.limits.unscale_idle);
     EXPECT_EQ(config.limits.max_bytes_in_flight,
@@ -138,6 +140,7 @@ TEST_F(SettingsTest, EverySettingComesFromEverySource) {
                         "--ready-file=/r \"q\" \\",
                         "--drain-timeout=1m1s",
                         "--store=memory",
+                        "--durability=relaxed",
                         "--journal-decisions=2000",
                         "--journal-age=2h",
                         "--max-sessions=5",
@@ -171,6 +174,7 @@ TEST_F(SettingsTest, EverySettingComesFromEverySource) {
     EXPECT_EQ(config.ready_file, "/r \"q\" \\");
     EXPECT_EQ(config.drain_timeout, absl::Seconds(61));
     EXPECT_EQ(config.store, "memory");
+    EXPECT_TRUE(config.relaxed_durability);
     EXPECT_EQ(config.journal_decisions, 2000);
     EXPECT_EQ(config.journal_age, absl::Hours(2));
     EXPECT_EQ(config.limits.max_sessions, 5);

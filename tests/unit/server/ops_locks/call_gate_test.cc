@@ -52,6 +52,23 @@ TEST(CallGate, CallsOverTheLimitAreAskedToWaitUntilOneLeaves) {
   EXPECT_THAT(gate.Enter(), IsError(Reason::kDraining));
 }
 
+TEST(CallGate, LastingCallsTakeNoPlaceAndAreWaitedFor) {
+  CallGate gate(Limits{.max_open_calls = 1});
+  ASSERT_THAT(gate.EnterLasting(), IsOk());
+  ASSERT_THAT(gate.Enter(), IsOk());
+  EXPECT_THAT(gate.Enter(), IsError(Reason::kTooManyCalls));
+  gate.BecomeLasting();
+  EXPECT_THAT(gate.Enter(), IsOk());
+  EXPECT_EQ(gate.open(), 3);
+  gate.Leave();
+  gate.LeaveLasting();
+  gate.Close();
+  EXPECT_THAT(gate.EnterLasting(), IsError(Reason::kDraining));
+  EXPECT_FALSE(gate.WaitUntilEmpty(absl::ZeroDuration()));
+  gate.LeaveLasting();
+  EXPECT_TRUE(gate.WaitUntilEmpty(absl::ZeroDuration()));
+}
+
 TEST(CallGate, EmptyGateIsEmptyWithoutWaiting) {
   CallGate gate;
   EXPECT_TRUE(gate.WaitUntilEmpty(absl::ZeroDuration()));

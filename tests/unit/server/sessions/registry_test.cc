@@ -48,8 +48,10 @@ class RegistryTest : public ::testing::Test {
   RegistryTest() { Restart(); }
 
   void Restart() {
-    registry_ = std::make_unique<Registry>(
-        &store_, limits_, [] { return absl::FromUnixSeconds(1'800'000'000); });
+    registry_ =
+        std::make_unique<Registry>(&store_, limits_, Registry::World{.now = [] {
+          return absl::FromUnixSeconds(1'800'000'000);
+        }});
     EXPECT_THAT(registry_->Load(), IsOk());
   }
 
@@ -380,6 +382,21 @@ class InterruptedStore final : public Store {
   absl::StatusOr<std::optional<Decision>> FindDecisionByRequest(
       std::string_view uid, std::string_view request_id) override {
     return inner_->FindDecisionByRequest(uid, request_id);
+  }
+  absl::StatusOr<std::vector<Decision>> ListDecisions(std::string_view uid,
+                                                      std::int64_t before_step,
+                                                      int limit) override {
+    return inner_->ListDecisions(uid, before_step, limit);
+  }
+  absl::StatusOr<std::vector<Decision>> ListDecisionsByIteration(
+      std::string_view uid, std::int64_t iteration, std::int64_t before_step,
+      int limit) override {
+    return inner_->ListDecisionsByIteration(uid, iteration, before_step, limit);
+  }
+  absl::StatusOr<std::vector<Decision>> ReadDecisions(std::string_view uid,
+                                                      std::int64_t from_step,
+                                                      int limit) override {
+    return inner_->ReadDecisions(uid, from_step, limit);
   }
   absl::StatusOr<std::optional<Deletion>> FindDeletion(
       std::string_view request_id) override {

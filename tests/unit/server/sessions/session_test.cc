@@ -103,9 +103,9 @@ class SessionTest : public ::testing::Test {
   }
 
   void FinishStream(std::int64_t step, const std::string& id, bool overflow) {
-    ASSERT_THAT(session_->OpenStream(step, id), IsOk());
+    ASSERT_THAT(session_->OpenStream({}, step, id), IsOk());
     session_->FinishStream(
-        step, id, overflow,
+        {}, step, id, overflow,
         {{.name = "w", .element_count = 4, .ranges = {{0, 4}}}});
   }
 
@@ -527,7 +527,8 @@ TEST_F(SessionTest, AfterAFailedCreationThereIsNoSession) {
   EXPECT_THAT(Update(1, Verdict::kFinite), IsError(Reason::kSessionNotFound));
   EXPECT_THAT(Restore(std::nullopt, ""), IsError(Reason::kSessionNotFound));
   EXPECT_THAT(session_->ScaleOf(1), IsError(Reason::kSessionNotFound));
-  EXPECT_THAT(session_->OpenStream(1, "s"), IsError(Reason::kSessionNotFound));
+  EXPECT_THAT(session_->OpenStream({}, 1, "s"),
+              IsError(Reason::kSessionNotFound));
 }
 
 TEST_F(SessionTest, AnUnknownCreationIsReadAgain) {
@@ -615,14 +616,14 @@ TEST_F(SessionTest, ARepeatedStreamVoteGetsTheDecision) {
 TEST_F(SessionTest, AStreamThatIsTakenBackHasNoVerdict) {
   FinishStream(1, "s", false);
   EXPECT_THAT(budget_.taken(), Gt(0));
-  session_->RetractStream(1, "s");
+  session_->RetractStream({}, 1, "s");
   EXPECT_THAT(budget_.taken(), Eq(0));
   EXPECT_THAT(Update(1, StreamVote({"s"})), IsError(Reason::kVerdictLost));
-  EXPECT_THAT(session_->OpenStream(1, "s"), IsError(Reason::kStreamIdUsed));
+  EXPECT_THAT(session_->OpenStream({}, 1, "s"), IsError(Reason::kStreamIdUsed));
   // Another step's stream of that id is another stream.
   DecideMany(1);
   FinishStream(2, "s", false);
-  session_->RetractStream(1, "s");
+  session_->RetractStream({}, 1, "s");
   EXPECT_THAT(Update(2, StreamVote({"s"})), IsOk());
 }
 
@@ -641,7 +642,7 @@ TEST_F(SessionTest, ADecisionClearsTheVerdicts) {
   EXPECT_THAT(budget_.taken(), Eq(0));
   EXPECT_THAT(Update(2, StreamVote({"a"})), IsError(Reason::kVerdictLost));
   // The id is free again.
-  EXPECT_THAT(session_->OpenStream(2, "a"), IsOk());
+  EXPECT_THAT(session_->OpenStream({}, 2, "a"), IsOk());
 }
 
 TEST_F(SessionTest, AFailedWriteKeepsTheVerdicts) {
@@ -663,12 +664,13 @@ TEST_F(SessionTest, ARestoreClearsTheVerdicts) {
 }
 
 TEST_F(SessionTest, AStreamThatEndsAfterItsStepLeavesNothing) {
-  ASSERT_THAT(session_->OpenStream(1, "a"), IsOk());
+  ASSERT_THAT(session_->OpenStream({}, 1, "a"), IsOk());
   ASSERT_THAT(Update(1, Verdict::kFinite), IsOk());
-  ASSERT_THAT(session_->OpenStream(2, "a"), IsOk());
+  ASSERT_THAT(session_->OpenStream({}, 2, "a"), IsOk());
   // The first one, of step 1; the second one goes on.
   session_->FinishStream(
-      1, "a", false, {{.name = "w", .element_count = 1, .ranges = {{0, 1}}}});
+      {}, 1, "a", false,
+      {{.name = "w", .element_count = 1, .ranges = {{0, 1}}}});
   EXPECT_THAT(Update(2, StreamVote({"a"})), IsError(Reason::kVerdictLost));
   EXPECT_THAT(budget_.taken(), Eq(0));
 }

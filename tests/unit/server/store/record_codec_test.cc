@@ -61,6 +61,117 @@ TEST(RecordCodecTest, KeepsEveryFieldOfASession) {
   EXPECT_THAT(DecodeSession(EncodeSession(state)), IsOkAndHolds(Eq(state)));
 }
 
+// A group in the middle of a step.
+SessionState EveryGroupField() {
+  SessionState state = EveryField();
+  state.base = 4711;
+  state.base_uid = "uid-0";
+  const Checkpoint checkpoint = {.scaler = state.config,
+                                 .base = {.session_uid = "uid-0", .step = 4711},
+                                 .iteration = 0};
+  state.group = GroupState{
+      .config = {.min_workers = 2,
+                 .max_workers = 9,
+                 .lease_ttl = absl::Milliseconds(5'500),
+                 .step_timeout = absl::Minutes(2),
+                 .on_loss = LossPolicy::kAbort,
+                 .on_timeout = StragglerPolicy::kWait,
+                 .max_timeouts = 7,
+                 .early_decision = false,
+                 .parts = PartPolicy::kEach,
+                 .degraded_skips = 5},
+      .members = {{.worker = "w1",
+                   .incarnation = 3,
+                   .resume_token = "token-3",
+                   .join_request_id = "join-3",
+                   .state = MemberState::kLeft,
+                   .left_after_voting = true,
+                   .checkpoint = {}},
+                  {.worker = "w0",
+                   .incarnation = 4,
+                   .resume_token = "token-4",
+                   .join_request_id = "join-4",
+                   .state = MemberState::kPending,
+                   .checkpoint = checkpoint},
+                  {.worker = "w2",
+                   .incarnation = 5,
+                   .resume_token = "token-5",
+                   .join_request_id = "join-5",
+                   .state = MemberState::kLost,
+                   .checkpoint = {}}},
+      .next_incarnation = 6,
+      .attempt = 2,
+      .open = true,
+      .timeouts = 1,
+      .departed =
+          {{.worker = "w1", .join_request_id = "join-1", .incarnation = 1},
+           {.worker = "w0", .join_request_id = "join-2", .incarnation = 2}},
+      .restore_required = true};
+  return state;
+}
+
+TEST(RecordCodecTest, KeepsEveryFieldOfAGroup) {
+  const SessionState state = EveryGroupField();
+  EXPECT_THAT(DecodeSession(EncodeSession(state)), IsOkAndHolds(Eq(state)));
+}
+
+TEST(RecordCodecTest, KeepsAGroupThatNobodyHasJoined) {
+  SessionState state = EveryField();
+  state.group = GroupState{};
+  EXPECT_THAT(DecodeSession(EncodeSession(state)), IsOkAndHolds(Eq(state)));
+}
+
+TEST(RecordCodecTest, RefusesValuesThatNoGroupCanHave) {
+  const auto refused = [](void (*spoil)(GroupState*)) {
+    SessionState state = EveryGroupField();
+    spoil(&*state.group);
+    return DecodeSession(EncodeSession(state));
+  };
+  EXPECT_THAT(refused([](GroupState* g) { g->config.max_workers = 0; }),
+              HasCode(kDataLoss));
+  EXPECT_THAT(refused([](GroupState* g) { g->open = false; }),
+              HasCode(kDataLoss));
+  EXPECT_THAT(refused([](GroupState* g) { g->members[1].incarnation = 3; }),
+              HasCode(kDataLoss));
+  EXPECT_THAT(refused([](GroupState* g) { g->members[0].incarnation = 0; }),
+              HasCode(kDataLoss));
+  EXPECT_THAT(refused([](GroupState* g) { g->next_incarnation = 5; }),
+              HasCode(kDataLoss));
+  EXPECT_THAT(refused([](GroupState* g) { g->attempt = -1; }),
+              HasCode(kDataLoss));
+  EXPECT_THAT(refused([](GroupState* g) { g->timeouts = -1; }),
+              HasCode(kDataLoss));
+  EXPECT_THAT(
+      refused([](GroupState* g) { g->members[1].checkpoint->base.step = -1; }),
+      HasCode(kDataLoss));
+}
+
+TEST(RecordCodecTest, KeepsEveryFieldOfAGroupsDecision) {
+  Decision decision = {
+      .step = 41,
+      .outcome = Outcome::kApply,
+      .reason = DecisionReason::kPartsOverflow,
+      .base_before_session_uid = "uid-0",
+      .base_after_session_uid = "uid-1",
+      .votes = {{.worker = "w0",
+                 .incarnation = 4,
+                 .verdict = Verdict::kOverflow,
+                 .base_session_uid = "uid-0",
+                 .parts = {{.name = "critic",
+                            .verdict = Verdict::kOverflow,
+                            .sum_of_squares = 0.5}},
+                 .resolved = Verdict::kOverflow}},
+      .overflow = true,
+      .parts = {{.name = "critic", .apply = false, .sum_of_squares = 2.5}},
+      .lost = {"w1"},
+      .evicted = {"w2", "w3"},
+      .next_iteration = 0,
+      .sum_of_squares = 2.5,
+      .request_id = {}};
+  EXPECT_THAT(DecodeDecision(EncodeDecision(decision)),
+              IsOkAndHolds(Eq(decision)));
+}
+
 TEST(RecordCodecTest, KeepsEveryKindOfScaler) {
   for (const LossScaler& scaler :
        {LossScaler::None(), *LossScaler::Static(0.1f), PlainScaler()}) {
@@ -144,6 +255,8 @@ TEST(RecordCodecTest, RefusesValuesThatNoSessionCanHave) {
   EXPECT_THAT(refused([](SessionState* s) { s->skipped = -1; }),
               HasCode(kDataLoss));
   EXPECT_THAT(refused([](SessionState* s) { s->config = PlainScaler(); }),
+              HasCode(kDataLoss));
+  EXPECT_THAT(refused([](SessionState* s) { s->base_uid = s->uid; }),
               HasCode(kDataLoss));
 }
 

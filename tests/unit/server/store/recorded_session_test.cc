@@ -46,6 +46,7 @@ TEST(RecordedSession, IsReadByTheStore) {
   const std::vector<WireRecord> records = Records();
   ASSERT_THAT(records, Not(IsEmpty()));
   for (const WireRecord& record : records) {
+    if (record.message != "lossscaler.store.SessionRecord") continue;
     EXPECT_TRUE(DecodeSession(record.bytes).ok()) << record.line;
   }
   const absl::StatusOr<SessionState> state = DecodeSession(records[0].bytes);
@@ -62,6 +63,8 @@ TEST(RecordedSession, IsReadByTheStore) {
   EXPECT_EQ(state->revision, 104);
   EXPECT_EQ(state->create_request_id, "create-1");
   EXPECT_EQ(state->create_time, absl::FromUnixNanos(1'767'323'045'678'901'234));
+  EXPECT_EQ(state->base_uid, "");
+  EXPECT_FALSE(state->group.has_value()) << "it is older than groups";
 }
 
 }  // namespace

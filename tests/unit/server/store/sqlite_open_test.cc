@@ -100,7 +100,7 @@ TEST_F(SqliteOpenTest, RefusesAFolderInPlaceOfTheFile) {
 
 TEST_F(SqliteOpenTest, RefusesTheDatabaseOfANewerRelease) {
   MakeDatabase();
-  Sql("PRAGMA user_version = 2");
+  Sql("PRAGMA user_version = 3");
   ExpectRefused(kFailedPrecondition, "use the newer release");
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <future>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,10 +40,12 @@ using ::testing::Optional;
 class StoreContractTest : public ::testing::TestWithParam<std::string> {
  protected:
   StoreContractTest() {
-    const std::string spec = GetParam() == "sqlite"
-                                 ? absl::StrCat("sqlite:", folder_.path())
-                                 : GetParam();
-    absl::StatusOr<std::unique_ptr<Store>> store = OpenStore(spec, {});
+    const std::string spec = GetParam() == "memory"
+                                 ? GetParam()
+                                 : absl::StrCat("sqlite:", folder_.path());
+    SqliteOptions options;
+    if (GetParam() == "relaxed") options.durability = Durability::kRelaxed;
+    absl::StatusOr<std::unique_ptr<Store>> store = OpenStore(spec, options);
     if (!store.ok()) {
       ADD_FAILURE() << store.status();
       std::abort();
@@ -58,8 +61,12 @@ class StoreContractTest : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(StoreContractTest, SaysWhatItIs) {
-  EXPECT_EQ(store()->name(), GetParam());
-  EXPECT_EQ(store()->durability(), GetParam() == "sqlite" ? "full" : "none");
+  const std::map<std::string, std::pair<std::string, std::string>> expected = {
+      {"memory", {"memory", "none"}},
+      {"sqlite", {"sqlite", "full"}},
+      {"relaxed", {"sqlite", "relaxed"}}};
+  EXPECT_EQ(store()->name(), expected.at(GetParam()).first);
+  EXPECT_EQ(store()->durability(), expected.at(GetParam()).second);
   EXPECT_EQ(store()->start_count(), 1);
   EXPECT_THAT(store()->Health(), IsOk());
 }
@@ -225,6 +232,90 @@ TEST_P(StoreContractTest, FindsTheLaterDecisionOfARequestUsedTwice) {
               IsOkAndHolds(Optional(*write.decision)));
 }
 
+// ---- Pages of the journal -----------------------------------------------
+
+std::vector<std::int64_t> StepsOf(
+    const absl::StatusOr<std::vector<Decision>>& decisions) {
+  EXPECT_THAT(decisions, IsOk());
+  std::vector<std::int64_t> steps;
+  for (const Decision& decision : *decisions) steps.push_back(decision.step);
+  return steps;
+}
+
+// Decides a step with one vote for each iteration; the state after it.
+SessionState PutIterations(
+    Store* store, const SessionState& before,
+    const std::vector<std::optional<std::int64_t>>& iterations) {
+  Write write = NextStep(before);
+  write.decision->votes.clear();
+  for (const std::optional<std::int64_t>& iteration : iterations) {
+    write.decision->votes.push_back({.verdict = Verdict::kFinite,
+                                     .iteration = iteration,
+                                     .resolved = Verdict::kFinite});
+  }
+  return Put(store, write);
+}
+
+TEST_P(StoreContractTest, ListsDecisionsNewestFirst) {
+  PutSteps(store(), Put(store(), Creation(NewState("run", "u1"))), 5);
+  PutSteps(store(), Put(store(), Creation(NewState("other", "u2"))), 7);
+  EXPECT_THAT(StepsOf(store()->ListDecisions("u1", 100, 3)),
+              ElementsAre(5, 4, 3));
+  EXPECT_THAT(StepsOf(store()->ListDecisions("u1", 3, 3)), ElementsAre(2, 1));
+  EXPECT_THAT(StepsOf(store()->ListDecisions("u1", 1, 3)), IsEmpty());
+  EXPECT_THAT(StepsOf(store()->ListDecisions("u3", 100, 3)), IsEmpty());
+}
+
+TEST_P(StoreContractTest, ReadsDecisionsOnFromAStep) {
+  PutSteps(store(), Put(store(), Creation(NewState("run", "u1"))), 5);
+  PutSteps(store(), Put(store(), Creation(NewState("other", "u2"))), 7);
+  EXPECT_THAT(StepsOf(store()->ReadDecisions("u1", 1, 2)), ElementsAre(1, 2));
+  EXPECT_THAT(StepsOf(store()->ReadDecisions("u1", 4, 9)), ElementsAre(4, 5));
+  EXPECT_THAT(StepsOf(store()->ReadDecisions("u1", 6, 9)), IsEmpty());
+  EXPECT_THAT(StepsOf(store()->ReadDecisions("u3", 1, 9)), IsEmpty());
+}
+
+TEST_P(StoreContractTest, FindsTheDecisionsOfAnIteration) {
+  SessionState state = Put(store(), Creation(NewState("run", "u1")));
+  state = PutIterations(store(), state, {7, 7});                // 1
+  state = PutIterations(store(), state, {7, 8, std::nullopt});  // 2
+  state = PutIterations(store(), state, {std::nullopt});        // 3
+  state = PutIterations(store(), state, {std::nullopt, 7});     // 4
+  state = PutIterations(store(), state, {0});                   // 5
+  state = PutIterations(store(), state, {9, 7, 9});             // 6
+  PutIterations(store(), Put(store(), Creation(NewState("other", "u2"))), {7});
+
+  const auto list = [&](std::int64_t iteration, std::int64_t before,
+                        int limit) {
+    return StepsOf(
+        store()->ListDecisionsByIteration("u1", iteration, before, limit));
+  };
+  EXPECT_THAT(list(7, 100, 100), ElementsAre(6, 4, 2, 1));
+  EXPECT_THAT(list(7, 100, 2), ElementsAre(6, 4));
+  EXPECT_THAT(list(7, 4, 100), ElementsAre(2, 1));
+  EXPECT_THAT(list(8, 100, 100), ElementsAre(2));
+  EXPECT_THAT(list(0, 100, 100), ElementsAre(5));
+  EXPECT_THAT(list(10, 100, 100), IsEmpty());
+}
+
+TEST_P(StoreContractTest, KeepsAGroup) {
+  SessionState state = NewState("run", "u1");
+  state.group = GroupState{.config = {.min_workers = 1, .max_workers = 2},
+                           .members = {{.worker = "w",
+                                        .incarnation = 1,
+                                        .resume_token = "token",
+                                        .join_request_id = "join",
+                                        .state = MemberState::kActive,
+                                        .checkpoint = {}}},
+                           .next_incarnation = 2,
+                           .departed = {}};
+  Put(store(), Creation(state));
+  const auto stored = store()->Reload("u1");
+  ASSERT_THAT(stored, IsOk());
+  EXPECT_EQ((*stored)->state, state);
+  EXPECT_FALSE((*stored)->possibly_stale);
+}
+
 TEST_P(StoreContractTest, DeletesASessionWithItsJournal) {
   const SessionState state =
       Put(store(), NextStep(Put(store(), Creation(NewState("run", "u1")))));
@@ -335,7 +426,7 @@ TEST_P(StoreContractTest, CommitsFromInsideAnAnswer) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryStore, StoreContractTest,
-                         ::testing::Values("memory", "sqlite"),
+                         ::testing::Values("memory", "sqlite", "relaxed"),
                          [](const auto& test) { return test.param; });
 
 }  // namespace

@@ -1,0 +1,203 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// WorkerStep: one step of a worker in a group session, from its scale to the
+// right to apply it.
+//
+//   auto step = worker.BeginStep();            // waits for the group
+//   ... backward of step->ScaleLoss(loss) ...
+//   auto found = step->UnscaleLocally(tensors);
+//   auto result = step->Update();              // waits for the decision
+//   if (!result.ok()) ...                      // neither apply nor skip
+//   if (auto permit = result->TakePermit()) {  // only if the step applies
+//     optimizer.Step(*permit);
+//     permit->Done();                          // the parameters contain it
+//   }
+//
+// There is no flag to overlook: the worker's base moves only with Done(), an
+// ApplyPermit exists only for a step that applies, and once. A trainer that
+// applies without one, or takes one and does not say Done(), is told RESYNC by
+// its next vote, rather than training on other parameters than its peers.
+
+#ifndef LOSSSCALER_CLIENT_WORKER_STEP_H_
+#define LOSSSCALER_CLIENT_WORKER_STEP_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lossscaler/client/gradient.h"
+#include "lossscaler/client/session.h"
+#include "lossscaler/core/decision.h"
+#include "lossscaler/core/unscale.h"
+
+namespace lossscaler {
+
+namespace internal {
+class WorkerState;
+struct CastVote;
+}  // namespace internal
+
+// The right to apply one step, and the duty to say so afterwards. Move-only.
+//
+// Thread safety: one thread at a time.
+class ApplyPermit {
+ public:
+  ApplyPermit(ApplyPermit&&) noexcept = default;
+  ApplyPermit& operator=(ApplyPermit&&) noexcept = default;
+
+  const Decision& decision() const { return *decision_; }
+  // Whether a part of the gradients applies. With PartPolicy::kAll, and for a
+  // part that nobody named, the whole step does.
+  bool Applies(std::string_view part) const;
+
+  // The parameters contain the step now. Further calls change nothing.
+  void Done();
+
+ private:
+  friend class StepResult;
+  ApplyPermit(std::shared_ptr<internal::WorkerState> state,
+              std::shared_ptr<const Decision> decision);
+
+  std::shared_ptr<internal::WorkerState> state_;
+  std::shared_ptr<const Decision> decision_;
+};
+
+// What the group has decided. Its copies, and those of the same step's other
+// answers, have one permit between them.
+//
+// Thread safety: any thread, at any time.
+class StepResult {
+ public:
+  // Norm and clip coefficient over all workers: decision().norm() and
+  // decision().clip_coefficient().
+  const Decision& decision() const { return *decision_; }
+
+  // The permit, if the step applies and nobody has taken it.
+  std::optional<ApplyPermit> TakePermit();
+
+ private:
+  friend class PendingDecision;
+  StepResult(std::shared_ptr<internal::WorkerState> state,
+             std::shared_ptr<internal::CastVote> cast, Decision decision);
+
+  std::shared_ptr<internal::WorkerState> state_;
+  std::shared_ptr<internal::CastVote> cast_;
+  std::shared_ptr<const Decision> decision_;
+};
+
+// A vote that is under way. Move-only; dropping it does not take the vote back.
+//
+// Thread safety: any thread, at any time.
+class PendingDecision {
+ public:
+  PendingDecision(PendingDecision&&) noexcept = default;
+  PendingDecision& operator=(PendingDecision&&) noexcept = default;
+
+  // Blocks until the group has decided. Lost connections, a restarted server
+  // and a paused session are waited out.
+  //
+  // No error is a decision. After UNAVAILABLE_BUDGET_SPENT and LEASE_STALE keep
+  // the gradients and wait again; after FENCED keep them, Rejoin(), and wait
+  // again. After CHECKPOINT_MISMATCH see WorkerSession::Present(). After RESYNC
+  // load parameters that contain what the error names. After VOTE_CONFLICT,
+  // SCALE_MISMATCH, STEP_AHEAD and STEP_FORGOTTEN drop the gradients and begin
+  // another step.
+  absl::StatusOr<StepResult> Wait();
+
+  // Whether Wait() would return at once.
+  bool Ready() const;
+
+ private:
+  friend class WorkerStep;
+  PendingDecision(std::shared_ptr<internal::WorkerState> state,
+                  std::shared_ptr<internal::CastVote> cast);
+
+  std::shared_ptr<internal::WorkerState> state_;
+  std::shared_ptr<internal::CastVote> cast_;
+};
+
+struct WorkerUnscaleOptions {
+  // Which part of the gradients (an optimizer, a loss) the tensors belong to.
+  // In one step either all have one, or none has.
+  std::string part;
+  // Leave out sum_of_squares and absolute_maximum; then nobody learns the
+  // global norm.
+  bool skip_statistics = false;
+  // False for gradients that another worker holds too: they are checked, and
+  // counted into the global norm by that one only.
+  bool count_in_norm = true;
+};
+
+// One step of one worker. Move-only. Destroyed without a vote (an early
+// continue, an exception) it votes SKIP, or ABSTAIN if the worker is not in
+// sync, without waiting, so that nobody waits for it.
+//
+// Thread safety: one thread at a time.
+class WorkerStep {
+ public:
+  WorkerStep(WorkerStep&&) noexcept;
+  WorkerStep& operator=(WorkerStep&&) noexcept;
+  ~WorkerStep();
+
+  std::int64_t number() const;
+  double scale() const;
+  // The trainer's counter of this step: WorkerSession::iteration(), unless it
+  // is set.
+  std::optional<std::int64_t> iteration() const;
+  void set_iteration(std::int64_t iteration);
+
+  // OK if the worker's parameters contain what the step builds on; RESYNC with
+  // the base they must reach otherwise. A worker that is not in sync may only
+  // Abstain(), for example until a peer has given it its parameters.
+  absl::Status CheckInSync() const;
+
+  // loss * scale in float32. No network.
+  float ScaleLoss(float loss) const;
+
+  // gradients / scale on this machine, and every element tested; the same bits
+  // as the server's. Heavy trainers send only the verdict. INVALID_TENSOR and
+  // NO_TENSORS come before any gradient is touched.
+  absl::StatusOr<UnscaleResult> UnscaleLocally(
+      std::span<const GradientTensor> tensors,
+      const WorkerUnscaleOptions& options = {});
+  // The same by the server, as Step::Unscale().
+  absl::StatusOr<UnscaleResult> Unscale(
+      std::span<const GradientTensor> tensors,
+      const WorkerUnscaleOptions& options = {});
+  // Takes the verdict of gradients that the caller has unscaled and checked
+  // itself (with step.scale()).
+  void AddVerdict(const UnscaleVerdict& verdict,
+                  const WorkerUnscaleOptions& options = {});
+
+  // Votes OVERFLOW if anything found was not finite, else FINITE. Once sent the
+  // vote stays: calling it again means the same vote. NO_GRADIENTS_CHECKED if
+  // nothing was; VERDICT_LOST if an Unscale() failed; INVALID_FIELD if only
+  // some gradients have a part.
+  absl::StatusOr<PendingDecision> StartUpdate();
+  // StartUpdate() and Wait().
+  absl::StatusOr<StepResult> Update();
+
+  // Votes SKIP: the step is dropped without penalty. VOTE_CONFLICT if the step
+  // has voted otherwise.
+  absl::StatusOr<StepResult> Skip();
+  // Votes ABSTAIN: no data, or not in sync. The step is decided by the others;
+  // a worker that is in sync applies what they apply.
+  absl::StatusOr<StepResult> Abstain();
+
+ private:
+  friend class WorkerSession;
+  struct State;
+  explicit WorkerStep(std::unique_ptr<State> state);
+  absl::StatusOr<PendingDecision> Cast(Verdict verdict);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace lossscaler
+
+#endif  // LOSSSCALER_CLIENT_WORKER_STEP_H_

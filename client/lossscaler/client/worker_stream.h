@@ -1,0 +1,107 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What a Connection says and hears of the workers of a group session.
+//
+// A trainer uses WorkerSession (worker_session.h), which does all of this by
+// itself. These are its parts, for tests and for other schedulers of workers.
+
+#ifndef LOSSSCALER_CLIENT_WORKER_STREAM_H_
+#define LOSSSCALER_CLIENT_WORKER_STREAM_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "lossscaler/core/decision.h"
+#include "lossscaler/core/group.h"
+
+namespace lossscaler {
+
+// Where a worker stands, as of when the server said so.
+struct Membership {
+  MemberState state = MemberState::kPending;
+  GroupPhase phase = GroupPhase::kIdle;
+  Current current;
+  // Why no vote is taken; OK: votes are taken.
+  absl::Status closed;
+};
+
+// Fields as in the proto's JoinSessionResponse.
+struct JoinAnswer {
+  std::int64_t incarnation = 0;
+  std::string resume_token;
+  absl::Duration lease_ttl;
+  Membership membership;
+  std::optional<Decision> last_decision;
+  std::string session_uid;
+};
+
+// What a worker's stream has to say. Called one at a time, from any thread; may
+// call the stream, but must not wait for anything.
+class WorkerStreamEvents {
+ public:
+  virtual ~WorkerStreamEvents() = default;
+
+  // The server has taken the stream: the first event, if it comes.
+  virtual void OnOpened(const Membership& membership) = 0;
+  // Something has changed, unasked.
+  virtual void OnChanged(const Membership& membership) = 0;
+  // Answers the heartbeat of that number. `refused` is what was wrong with its
+  // checkpoint; the lease is renewed all the same.
+  virtual void OnHeartbeat(std::int64_t sequence, const Membership& membership,
+                           const absl::Status& refused) = 0;
+  // Answers the vote of that number. An error concerns only this vote.
+  virtual void OnVote(std::int64_t sequence, absl::StatusOr<Decision> answer,
+                      const std::optional<Current>& current) = 0;
+  // The stream has ended: the last event, always.
+  virtual void OnClosed(const absl::Status& status) = 0;
+};
+
+// One stream of a worker (the RPC Participate). What is sent after its end is
+// dropped. Dropping the last reference cancels it.
+//
+// Thread safety: any thread, at any time. No call waits, and none calls an
+// event.
+class WorkerStream {
+ public:
+  virtual ~WorkerStream() = default;
+
+  virtual void SendHeartbeat(std::int64_t sequence,
+                             const std::optional<Checkpoint>& checkpoint) = 0;
+  virtual void SendVote(std::int64_t sequence, std::int64_t step,
+                        const Vote& vote) = 0;
+  virtual void Cancel() = 0;
+};
+
+struct ListDecisionsCall {
+  // 0: the server's default.
+  int page_size = 0;
+  // next_page_token of the page before.
+  std::string page_token;
+  // Only the decision of this step; only those in which a vote named this
+  // iteration.
+  std::optional<std::int64_t> step;
+  std::optional<std::int64_t> iteration;
+};
+
+struct DecisionPage {
+  // Newest first.
+  std::vector<Decision> decisions;
+  // Empty on the last page.
+  std::string next_page_token;
+};
+
+struct WatchCall {
+  // The first decision to see: last seen + 1, 1 for all that are kept; 0: the
+  // next one that falls.
+  std::int64_t from_step = 0;
+};
+
+}  // namespace lossscaler
+
+#endif  // LOSSSCALER_CLIENT_WORKER_STREAM_H_

@@ -1,0 +1,19 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The clock of leases and timers.
+
+#ifndef LOSSSCALER_SERVER_SESSIONS_BOOT_CLOCK_H_
+#define LOSSSCALER_SERVER_SESSIONS_BOOT_CLOCK_H_
+
+#include "absl/time/time.h"
+
+namespace lossscaler::server {
+
+// Time since the machine was started, as if that had been the Unix epoch. Never
+// goes back, is not set by anybody, and runs on while the machine is suspended.
+absl::Time BootTime();
+
+}  // namespace lossscaler::server
+
+#endif  // LOSSSCALER_SERVER_SESSIONS_BOOT_CLOCK_H_
