@@ -75,6 +75,9 @@ enum class Reason {
   kUnavailableBudgetSpent,  // UNAVAILABLE
   kInvalidCredentials,      // INVALID_ARGUMENT
   kMalformedAnswer,         // INTERNAL
+  // Raised by lossscalerctl.
+  kInvalidFile,     // INVALID_ARGUMENT
+  kFileNotWritten,  // DATA_LOSS
 };
 
 // "SESSION_NOT_FOUND" and so on.
