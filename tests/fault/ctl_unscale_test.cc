@@ -94,7 +94,7 @@ struct Parsed {
 Parsed Parse(const std::string& file) {
   Parsed parsed;
   if (file.size() < 12) return parsed;
-  parsed.version = file[6];
+  parsed.version = static_cast<unsigned char>(file[6]);
   const std::size_t start = parsed.version == 1 ? 10 : 12;
   const std::size_t length = static_cast<unsigned char>(file[8]) +
                              256 * static_cast<unsigned char>(file[9]);

@@ -28,7 +28,6 @@ using lossscaler::testing::IsError;
 using lossscaler::testing::IsErrorSaying;
 using lossscaler::testing::IsOk;
 using lossscaler::testing::MockStub;
-using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::Return;
 

@@ -20,7 +20,6 @@ namespace {
 using lossscaler::testing::FakeClock;
 using lossscaler::testing::HasCode;
 using lossscaler::testing::IsError;
-using lossscaler::testing::IsErrorSaying;
 using lossscaler::testing::IsOk;
 using ::testing::AllOf;
 using ::testing::ElementsAre;

@@ -36,7 +36,6 @@ namespace lossscaler::ctl {
 namespace {
 
 using namespace std::string_literals;  // NOLINT: "..."s keeps zero bytes.
-using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -433,8 +432,9 @@ TEST_F(UnscaleFilesTest, ProgressIsDrawnOnlyIfAsked) {
   for (const bool progress : {true, false}) {
     EXPECT_CALL(connection_, Unscale).WillOnce([&](const UnscaleCall& call) {
       EXPECT_EQ(call.on_progress != nullptr, progress);
-      if (call.on_progress)
+      if (call.on_progress) {
         call.on_progress({.bytes_done = 4, .bytes_total = 4});
+      }
       return UnscaleAnswer{.tensors = {UnscaleVerdict{.element_count = 1}}};
     });
     UnscaleRequest request = To("", {a});

@@ -65,7 +65,7 @@ absl::Status ReadCertificates(const std::string& part, const std::string& pem,
       continue;
     }
     // How the end of the text is reported.
-    const unsigned long error = ERR_peek_last_error();
+    const auto error = ERR_peek_last_error();
     const bool at_end = ERR_GET_LIB(error) == ERR_LIB_PEM &&
                         ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
     if (at_end && count > 1) return absl::OkStatus();
