@@ -41,7 +41,9 @@ function(lossscaler_export component)
     string(REGEX REPLACE "^lossscaler_" "" name ${target})
     set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   endforeach()
-  install(TARGETS ${ARGN} EXPORT lossscaler-${component} FILE_SET HEADERS)
+  # A CMake before 3.23 does not read file sets and needs the folder by itself.
+  install(TARGETS ${ARGN} EXPORT lossscaler-${component} FILE_SET HEADERS
+          INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 endfunction()
 
 # lossscaler_install_package()

@@ -18,6 +18,7 @@
 #include "ctl/exit_code.h"
 #include "ctl/failure.h"
 #include "ctl/help_formatter.h"
+#include "ctl/value_flags.h"
 #include "lossscaler/core/error.h"
 
 namespace lossscaler::ctl {
@@ -49,7 +50,8 @@ CommandLine::CommandLine()
   app.set_version_flag("--version", "lossscalerctl " LOSSSCALER_VERSION,
                        "show the version");
   app.add_flag("--json", json,
-               "write the result as one line of JSON, and an error too");
+               "write the result as one line of JSON, and an error too; that a "
+               "signal ended it is said in plain text");
   AddConnectionFlags(&app, &connection);
   app.footer(
       "lossscalerd &\n"
@@ -69,6 +71,13 @@ std::string CommandOf(const CLI::App& app) {
 }
 
 std::string WhatIsWrong(const CLI::App& app, const CLI::ParseError& error) {
+  if (CommandOf(app) == "scale") {
+    for (const std::string& extra : app.remaining(/*recurse=*/true)) {
+      if (!ParseValue<double>(extra).ok()) continue;
+      return absl::StrCat(Quoted(extra),
+                          " looks like an option; write -- before the losses");
+    }
+  }
   if (!CommandOf(app).empty()) return error.what();
   const std::vector<std::string> extras = app.remaining();
   if (!extras.empty()) {
@@ -79,12 +88,22 @@ std::string WhatIsWrong(const CLI::App& app, const CLI::ParseError& error) {
   return error.what();
 }
 
-// A line that could not be read may have asked for JSON all the same.
-Format FormatOf(int argc, const char* const* argv) {
-  const bool json = std::any_of(argv, argv + argc, [](const char* argument) {
-    return std::string_view(argument) == "--json";
-  });
-  return json ? Format::kJson : Format::kText;
+// Whether `line` asks for JSON. One that could not be read to its end may do so
+// in what was not read.
+Format FormatOf(const CommandLine& line, int argc, const char* const* argv) {
+  const CLI::Option* const option = line.app.get_option("--json");
+  if (option->count() > 0) {
+    try {
+      return option->as<bool>() ? Format::kJson : Format::kText;
+    } catch (const CLI::Error&) {  // --json=perhaps.
+      return Format::kJson;
+    }
+  }
+  // What follows -- are names and numbers.
+  const std::string_view dashes = "--";
+  const auto end = std::find(argv, argv + argc, dashes);
+  const std::string_view json = "--json";
+  return std::find(argv, end, json) == end ? Format::kText : Format::kJson;
 }
 
 int RunCommand(const CommandLine& line, const Environment& environment) {
@@ -101,9 +120,8 @@ int RunCommand(const CommandLine& line, const Environment& environment) {
   return command->run(invocation);
 }
 
-int ParseAndRun(int argc, const char* const* argv,
+int ParseAndRun(CommandLine& line, int argc, const char* const* argv,
                 const Environment& environment) {
-  CommandLine line;
   try {
     line.app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -113,8 +131,8 @@ int ParseAndRun(int argc, const char* const* argv,
     environment.out << version.what() << "\n";
     return kDone;
   } catch (const CLI::ParseError& error) {
-    return WrongUsage(environment, FormatOf(argc, argv), CommandOf(line.app),
-                      WhatIsWrong(line.app, error));
+    return WrongUsage(environment, FormatOf(line, argc, argv),
+                      CommandOf(line.app), WhatIsWrong(line.app, error));
   }
   return RunCommand(line, environment);
 }
@@ -123,10 +141,13 @@ int ParseAndRun(int argc, const char* const* argv,
 
 int RunCommandLine(int argc, const char* const* argv,
                    const Environment& environment) {
-  const int code = ParseAndRun(argc, argv, environment);
+  CommandLine line;
+  const int code = ParseAndRun(line, argc, argv, environment);
   // A result that nobody got must not look like one.
   if (environment.out.flush() || code != kDone) return code;
-  return Fail(environment, FormatOf(argc, argv),
+  // `list | head -1` has what it wanted.
+  if (environment.out_is_abandoned()) return kRefused;
+  return Fail(environment, FormatOf(line, argc, argv),
               absl::DataLossError(
                   "the result could not be written to standard output"));
 }

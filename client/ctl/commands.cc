@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "ctl/exit_code.h"
 #include "ctl/failure.h"
+#include "ctl/one_line.h"
 #include "ctl/printing.h"
 #include "lossscaler/core/error.h"
 #include "lossscaler/core/loss_scaler_json.h"
@@ -72,7 +73,8 @@ int Create(const Environment& environment, Connection& connection,
   } else {
     // An equal session that was there already is told apart by nobody.
     environment.out << (if_exists == IfExists::kFail ? "created " : "there is ")
-                    << session->name << " (uid " << session->uid << ")\n";
+                    << OneLine(session->name) << " (uid "
+                    << OneLine(session->uid) << ")\n";
   }
   return kDone;
 }

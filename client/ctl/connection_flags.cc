@@ -31,8 +31,9 @@ constexpr ConnectionSetting kAddress = {
     &Flags::address};
 constexpr ConnectionSetting kDeadline = {
     "--deadline", "LOSSSCALER_DEADLINE", "DURATION",
-    "how long to wait for a server that is away or silent: 500ms, 10s, 1m30s, "
-    "up to 24h (default 10s)",
+    "how long to wait for a server that is away, and up to twice as long for "
+    "one that falls silent in a call: 500ms, 10s, 1m30s, up to 24h (default "
+    "10s)",
     &Flags::deadline};
 constexpr ConnectionSetting kTls = {
     "--tls", "LOSSSCALER_TLS", "",

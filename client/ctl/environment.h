@@ -31,6 +31,9 @@ struct Environment {
   UnfinishedFiles& unfinished_files;
   // Whether `err` is a terminal, where a progress bar can be drawn.
   bool err_is_terminal = false;
+  // Whether `out` is a pipe whose reader has gone: that it cannot be written to
+  // is no news to anybody.
+  std::function<bool()> out_is_abandoned = [] { return false; };
   std::istream& in = std::cin;
 };
 

@@ -3,12 +3,11 @@
 
 #include "ctl/failure.h"
 
-#include <algorithm>
 #include <ostream>
 #include <string>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/string_view.h"
+#include "ctl/one_line.h"
 #include "lossscaler/core/error.h"
 #include "nlohmann/json.hpp"
 
@@ -17,20 +16,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What follows is one line, whatever a server or a shell put into it.
-std::string OneLine(std::string_view text) {
-  std::string line(text);
-  std::replace_if(
-      line.begin(), line.end(),
-      [](char c) { return absl::ascii_iscntrl(static_cast<unsigned char>(c)); },
-      ' ');
-  return line;
-}
-
 void Write(const Environment& environment, Format format,
            const std::string& reason, const absl::Status& error) {
   if (format == Format::kText) {
-    environment.err << "lossscalerctl: " << reason << ": "
+    environment.err << "lossscalerctl: " << OneLine(reason) << ": "
                     << OneLine(std::string(error.message())) << "\n";
     return;
   }

@@ -11,8 +11,10 @@
 namespace lossscaler::ctl {
 
 // Whether the server of `options` says it serves (grpc.health.v1, the server
-// as a whole). UNAVAILABLE if it does not say so within `wait`;
-// INVALID_CREDENTIALS if it must not be asked with those of `options`.
+// as a whole). UNAVAILABLE if no server answers within `wait`, which is a
+// second at 0; UNIMPLEMENTED if one does that has no health service;
+// INVALID_CREDENTIALS if none must be asked with those of `options`; otherwise
+// the server's own error, UNAUTHENTICATED for example.
 //
 // Thread safety: a free function without state.
 absl::StatusOr<bool> IsServing(const ClientOptions& options,

@@ -16,6 +16,8 @@ const char* WhatIsWritten(Results results) {
   switch (results) {
     case Results::kThrownAway:
       return "; nothing was written";
+    case Results::kSomeInPlace:
+      return "; some results had been written";
     case Results::kInPlace:
       return "; the results had been written";
     case Results::kNone:
@@ -40,7 +42,7 @@ void HandleInterrupts(UnfinishedFiles* unfinished) {
   sigset_t signals;
   sigemptyset(&signals);
   bool any = false;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
     struct sigaction action;
     if (sigaction(signal, nullptr, &action) != 0) continue;
     if (action.sa_handler == SIG_IGN) continue;

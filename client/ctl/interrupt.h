@@ -8,9 +8,10 @@
 
 namespace lossscaler::ctl {
 
-// From here on Ctrl-C, SIGTERM and SIGHUP take the unfinished files away, say
-// so on standard error, and then end the process as they would have, so that a
-// shell sees death by signal. Those that are ignored (nohup) stay ignored.
+// From here on Ctrl-C, SIGTERM, SIGHUP and SIGQUIT take the unfinished files
+// away, say so on standard error, and then end the process as they would have,
+// so that a shell sees death by signal. Those that are ignored (nohup) stay
+// ignored.
 //
 // Call once, before any thread is started: the signals are blocked in this
 // thread and all that it starts, and one thread waits for them. `unfinished`

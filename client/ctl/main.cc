@@ -1,6 +1,8 @@
 // Copyright 2026 The Loss Scaler Service Authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -12,8 +14,19 @@
 #include "ctl/interrupt.h"
 #include "lossscaler/client/connection.h"
 
-// SIGPIPE keeps its default: who reads no further ends us without a word.
+namespace {
+
+bool OutIsAbandoned() {
+  pollfd out = {.fd = STDOUT_FILENO, .events = 0, .revents = 0};
+  return poll(&out, 1, /*timeout=*/0) == 1 && (out.revents & POLLERR) != 0;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  // What cannot be written is an error that cleans up after itself, not death.
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
   // Debian's Abseil looks for deadlocks in every lock that gRPC takes.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   // An error is one line, of ours.
@@ -31,5 +44,6 @@ int main(int argc, char** argv) {
            },
        .is_serving = lossscaler::ctl::IsServing,
        .unfinished_files = *unfinished_files,
-       .err_is_terminal = isatty(STDERR_FILENO) == 1});
+       .err_is_terminal = isatty(STDERR_FILENO) == 1,
+       .out_is_abandoned = OutIsAbandoned});
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <ostream>
 #include <utility>
@@ -17,7 +18,6 @@
 namespace lossscaler::ctl {
 namespace {
 
-constexpr absl::Duration kRedraw = absl::Milliseconds(100);
 constexpr std::size_t kShortestBar = 10;
 constexpr std::size_t kLongestBar = 40;
 
@@ -25,10 +25,11 @@ std::string BytesText(double bytes) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   std::size_t unit = 0;
   // 1023.95 would be written 1024.0.
-  for (; bytes >= 1023.95 && unit + 1 < std::size(kUnits); ++unit)
+  for (; bytes >= 1023.95 && unit + 1 < std::size(kUnits); ++unit) {
     bytes /= 1024;
-  return absl::StrFormat(unit == 0 ? "%.0f %s" : "%.1f %s", bytes,
-                         kUnits[unit]);
+  }
+  if (unit == 0) return absl::StrFormat("%.0f B", bytes);
+  return absl::StrFormat("%.1f %s", bytes, kUnits[unit]);
 }
 
 // Rounded up: nobody waits for longer than was said.
@@ -93,6 +94,11 @@ int ErrorTerminalWidth() {
   return size.ws_col;
 }
 
+absl::Time SteadyNow() {
+  return absl::UnixEpoch() +
+         absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
+}
+
 ProgressBar::ProgressBar(std::ostream& terminal,
                          std::function<absl::Time()> now,
                          std::function<int()> width)
@@ -102,19 +108,27 @@ ProgressBar::ProgressBar(std::ostream& terminal,
       start_(now_()) {}
 
 ProgressBar::~ProgressBar() {
-  if (!drawn_) return;
+  if (drawn_size_ == 0) return;
   terminal_ << "\r" << std::string(drawn_size_, ' ') << "\r" << std::flush;
 }
 
 void ProgressBar::Show(std::uint64_t done, std::uint64_t total) {
-  const absl::Time now = now_();
-  if (drawn_ && now - *drawn_ < kRedraw && done < total) return;
-  const std::string text = ProgressText(done, total, now - start_, width_());
+  Draw(ProgressText(done, total, now_() - start_, width_()));
+}
+
+void ProgressBar::Show(std::string_view doing, std::size_t files,
+                       std::uint64_t bytes) {
+  const std::string text = absl::StrCat(
+      std::string(doing), " ", files, files == 1 ? " file, " : " files, ",
+      BytesText(static_cast<double>(bytes)), " ...");
+  Draw(text.substr(0, static_cast<std::size_t>(std::max(width_() - 1, 0))));
+}
+
+void ProgressBar::Draw(const std::string& text) {
   // What the line before had more is written over.
   const std::size_t left_over =
       drawn_size_ > text.size() ? drawn_size_ - text.size() : 0;
   terminal_ << "\r" << text << std::string(left_over, ' ') << std::flush;
-  drawn_ = now;
   drawn_size_ = text.size();
 }
 

@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
-#include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/time/time.h"
 
@@ -31,9 +31,13 @@ std::string ProgressText(std::uint64_t done, std::uint64_t total,
 // does not say.
 int ErrorTerminalWidth();
 
+// A clock that nobody sets.
+absl::Time SteadyNow();
+
 class ProgressBar {
  public:
-  // `now` is any monotonic clock; `width` is asked before each line.
+  // `now` is a monotonic clock of any epoch, such as SteadyNow; `width` is
+  // asked before each line.
   ProgressBar(std::ostream& terminal, std::function<absl::Time()> now,
               std::function<int()> width);
   // Takes the line away.
@@ -41,15 +45,20 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  // Draws at most ten times a second, but always what is complete.
+  // Draws at once: how often is up to the caller.
   void Show(std::uint64_t done, std::uint64_t total);
+  // The same of work that does not say how far it is, cut to the width:
+  // "reading 3 files, 381.0 MiB ...".
+  void Show(std::string_view doing, std::size_t files, std::uint64_t bytes);
 
  private:
+  // Over what was drawn before.
+  void Draw(const std::string& text);
+
   std::ostream& terminal_;
   const std::function<absl::Time()> now_;
   const std::function<int()> width_;
   const absl::Time start_;
-  std::optional<absl::Time> drawn_;
   std::size_t drawn_size_ = 0;
 };
 

@@ -50,12 +50,14 @@ class KnobFlags {
                  const std::string& help) {
     using T = std::conditional_t<std::is_same_v<Field, std::int64_t>,
                                  std::int64_t, double>;
-    std::string text = help;
+    std::string by_default;
     if constexpr (std::is_same_v<Field, T>) {
-      absl::StrAppend(&text, " (default ",
-                      NumberText(static_cast<double>(defaults_.*field)), ")");
+      by_default = absl::StrCat(
+          " (default ", NumberText(static_cast<double>(defaults_.*field)), ")");
     }
-    AddValue<T>(create_, flag, text, Changes<T>(flag, field))->group(kGroup);
+    AddValue<T>(create_, flag, absl::StrCat(help, by_default),
+                Changes<T>(flag, field))
+        ->group(kGroup);
   }
 
   template <typename Enum>

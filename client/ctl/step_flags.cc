@@ -104,9 +104,9 @@ Command AddUnscale(CLI::App* app) {
       "unscale",
       "divide NumPy files of gradients by the scale of a step\n\n"
       "Reads .npy files of float16, float32 or float64 and writes float32, or "
-      "float64 for float64. Shows whether a gradient overflowed, their norm, "
-      "and the first bad value of each file. Results appear whole or not at "
-      "all.");
+      "float64 for float64. Shows whether a gradient overflowed, the norm "
+      "of those that are finite, and the first bad value of each file. Each "
+      "result appears whole or not at all.");
   AddUnscaleFlags(unscale, flags.get());
   unscale->footer(
       "lossscalerctl unscale team/project/run grads/*.npy -o unscaled/\n"

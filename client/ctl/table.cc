@@ -7,10 +7,15 @@
 #include <cstddef>
 
 #include "absl/strings/ascii.h"
+#include "ctl/one_line.h"
 
 namespace lossscaler::ctl {
 
-std::string Table(const std::vector<Row>& rows) {
+std::string Table(const std::vector<Row>& given) {
+  std::vector<Row> rows = given;
+  for (Row& row : rows) {
+    for (std::string& cell : row) cell = OneLine(cell);
+  }
   std::vector<std::size_t> widths;
   for (const Row& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));

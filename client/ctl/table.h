@@ -12,7 +12,7 @@ namespace lossscaler::ctl {
 using Row = std::vector<std::string>;
 
 // A line for each row, in columns as wide as their widest cell, two spaces
-// apart.
+// apart. Cells are written by OneLine(): they may hold what a server sent.
 //
 // Thread safety: a free function without state.
 std::string Table(const std::vector<Row>& rows);

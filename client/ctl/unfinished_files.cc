@@ -21,17 +21,16 @@ void UnfinishedFiles::Remove(const std::string& path) {
 }
 
 void UnfinishedFiles::Finish(
-    const std::function<void(std::set<std::string>& paths)>& finish) {
+    const std::function<Results(std::set<std::string>& paths)>& finish) {
   MutexLock lock(&mutex_);
-  finish(paths_);
-  finished_ = true;
+  finished_ = finish(paths_);
 }
 
 // The lock is kept for the little time that is left.
 Results UnfinishedFiles::RemoveAll() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   mutex_.Lock();
   for (const std::string& path : paths_) unlink(path.c_str());
-  if (finished_) return Results::kInPlace;
+  if (finished_ != Results::kNone) return finished_;
   return paths_.empty() ? Results::kNone : Results::kThrownAway;
 }
 

@@ -19,7 +19,7 @@
 namespace lossscaler::ctl {
 
 // What is known of the results when the process ends early.
-enum class Results { kNone, kThrownAway, kInPlace };
+enum class Results { kNone, kThrownAway, kSomeInPlace, kInPlace };
 
 class UnfinishedFiles {
  public:
@@ -28,9 +28,11 @@ class UnfinishedFiles {
   void Add(const std::function<std::string()>& create);
   // Removes the file at `path` and forgets it; nothing if it is not ours.
   void Remove(const std::string& path);
-  // Runs `finish`, which moves files to their places and erases them from
-  // `paths`. RemoveAll() waits for it.
-  void Finish(const std::function<void(std::set<std::string>& paths)>& finish);
+  // Runs `finish`, which moves files to their places, erases them from `paths`
+  // and returns whether all, some or none (kNone) are there. RemoveAll() waits
+  // for it.
+  void Finish(
+      const std::function<Results(std::set<std::string>& paths)>& finish);
   // Removes every file that is left. Nothing is added or finished afterwards:
   // those calls block for ever, since the process is about to end.
   Results RemoveAll();
@@ -38,7 +40,7 @@ class UnfinishedFiles {
  private:
   Mutex mutex_;
   std::set<std::string> paths_ ABSL_GUARDED_BY(mutex_);
-  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+  Results finished_ ABSL_GUARDED_BY(mutex_) = Results::kNone;
 };
 
 }  // namespace lossscaler::ctl

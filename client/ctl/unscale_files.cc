@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <ostream>
 #include <set>
 #include <string>
@@ -18,7 +20,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "ctl/exit_code.h"
 #include "ctl/failure.h"
 #include "ctl/npy/available_memory.h"
@@ -30,6 +31,7 @@
 #include "ctl/progress_bar.h"
 #include "lossscaler/client/gradient.h"
 #include "lossscaler/client/internal/utf8.h"
+#include "lossscaler/core/error.h"
 #include "lossscaler/core/names.h"
 
 namespace lossscaler::ctl {
@@ -84,11 +86,15 @@ absl::StatusOr<std::vector<Task>> OpenInputs(const UnscaleRequest& request) {
 
 absl::Status OutOfMemory(std::uint64_t needed, std::uint64_t available,
                          std::size_t files) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      files, files == 1 ? " file needs " : " files need ", needed,
-      " bytes of memory, and ", available,
-      " are available; files can be unscaled in several calls, fewer at a "
-      "time"));
+  return MakeError(
+      Reason::kInvalidFile,
+      absl::StrCat(files, files == 1 ? " file needs " : " files need ", needed,
+                   " bytes of memory, and ", available,
+                   " are available; files can be unscaled in several calls, "
+                   "fewer at a time"),
+      {{"files", absl::StrCat(files)},
+       {"needed", absl::StrCat(needed)},
+       {"available", absl::StrCat(available)}});
 }
 
 absl::Status AllocateAll(bool returns_gradients, std::vector<Task>* tasks) {
@@ -114,6 +120,14 @@ absl::Status AllocateAll(bool returns_gradients, std::vector<Task>* tasks) {
     }
   }
   return absl::OkStatus();
+}
+
+// Null if none is wanted.
+std::unique_ptr<ProgressBar> MakeBar(const Environment& environment,
+                                     const UnscaleRequest& request) {
+  if (!request.progress) return nullptr;
+  return std::make_unique<ProgressBar>(environment.err, SteadyNow,
+                                       ErrorTerminalWidth);
 }
 
 // A tensor is named as its file where the library takes the name; "#" and a
@@ -142,6 +156,21 @@ std::vector<GradientTensor> TensorsOf(const std::vector<Task>& tasks,
   return tensors;
 }
 
+absl::Status ReadAll(const Environment& environment,
+                     const UnscaleRequest& request,
+                     const std::vector<Task>& tasks) {
+  std::uint64_t bytes = 0;
+  for (const Task& task : tasks) bytes += task.file.header().data_bytes();
+  const std::unique_ptr<ProgressBar> bar = MakeBar(environment, request);
+  if (bar) bar->Show("reading", tasks.size(), bytes);
+  for (const Task& task : tasks) {
+    const absl::Status status =
+        task.file.Read(0, task.file.header().element_count(), task.input.get());
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<UnscaleAnswer> AskServer(const Environment& environment,
                                         Connection& connection,
                                         const UnscaleRequest& request,
@@ -153,17 +182,23 @@ absl::StatusOr<UnscaleAnswer> AskServer(const Environment& environment,
   call.step = request.step;
   call.tensors = tensors;
   call.skip_statistics = request.skip_statistics;
-  ProgressBar bar(environment.err, absl::Now, ErrorTerminalWidth);
-  if (request.progress) {
+  const std::unique_ptr<ProgressBar> bar = MakeBar(environment, request);
+  if (bar) {
     call.on_progress = [&bar](const UnscaleProgress& progress) {
-      bar.Show(progress.bytes_done, progress.bytes_total);
+      bar->Show(progress.bytes_done, progress.bytes_total);
     };
   }
   return connection.Unscale(call);
 }
 
-absl::Status WriteAll(const std::vector<Task>& tasks,
+absl::Status WriteAll(const Environment& environment,
+                      const UnscaleRequest& request,
+                      const std::vector<Task>& tasks,
                       std::vector<OutputFile>* outputs) {
+  std::uint64_t bytes = 0;
+  for (const Task& task : tasks) bytes += task.result_bytes();
+  const std::unique_ptr<ProgressBar> bar = MakeBar(environment, request);
+  if (bar) bar->Show("writing", outputs->size(), bytes);
   for (std::size_t i = 0; i < outputs->size(); ++i) {
     const Task& task = tasks[i];
     NpyHeader header = task.file.header();
@@ -178,12 +213,23 @@ absl::Status WriteAll(const std::vector<Task>& tasks,
   return absl::OkStatus();
 }
 
-// Before the results take the place of inputs: values of inputs are read again,
-// most of them having been unscaled in place.
-absl::StatusOr<UnscaleSummary> Summarise(const UnscaleRequest& request,
-                                         const std::vector<Task>& tasks,
-                                         const std::vector<OutputFile>& outputs,
-                                         const UnscaleAnswer& answer) {
+// Element `index` of the input, before the results take the place of inputs.
+// One that was unscaled in place is read again; nullopt if it is gone.
+std::optional<std::string> InputText(const Task& task, bool in_place,
+                                     std::uint64_t index) {
+  const ElementType type = task.file.header().type;
+  if (!in_place) {
+    return ElementText(type, task.input.get() + index * ElementSize(type));
+  }
+  std::byte element[sizeof(double)];
+  if (!task.file.Read(index, 1, element).ok()) return std::nullopt;
+  return ElementText(type, element);
+}
+
+UnscaleSummary Summarise(const UnscaleRequest& request,
+                         const std::vector<Task>& tasks,
+                         const std::vector<OutputFile>& outputs,
+                         const UnscaleAnswer& answer) {
   UnscaleSummary summary = {.session = request.session,
                             .step = answer.step,
                             .scale = answer.scale,
@@ -196,13 +242,11 @@ absl::StatusOr<UnscaleSummary> Summarise(const UnscaleRequest& request,
                          .header = file.header(),
                          .output_type = tasks[i].output_type,
                          .verdict = answer.tensors[i],
-                         .first_bad_value = ""};
+                         .first_bad_value = std::nullopt};
     if (found.verdict.first_bad_index) {
-      std::byte element[sizeof(double)];
-      const absl::Status status =
-          file.Read(*found.verdict.first_bad_index, 1, element);
-      if (!status.ok()) return status;
-      found.first_bad_value = ElementText(file.header().type, element);
+      found.first_bad_value =
+          InputText(tasks[i], /*in_place=*/!outputs.empty() && !tasks[i].wider,
+                    *found.verdict.first_bad_index);
     }
     summary.files.push_back(std::move(found));
   }
@@ -221,22 +265,17 @@ absl::StatusOr<UnscaleSummary> Run(const Environment& environment,
   if (!tasks.ok()) return tasks.status();
   absl::Status status = AllocateAll(!outputs->empty(), &*tasks);
   if (!status.ok()) return status;
-  for (const Task& task : *tasks) {
-    status =
-        task.file.Read(0, task.file.header().element_count(), task.input.get());
-    if (!status.ok()) return status;
-  }
+  status = ReadAll(environment, request, *tasks);
+  if (!status.ok()) return status;
   const absl::StatusOr<UnscaleAnswer> answer =
       AskServer(environment, connection, request, *tasks);
   if (!answer.ok()) return answer.status();
   if (answer->tensors.size() != tasks->size()) {
     return absl::InternalError("the answer is about other tensors");
   }
-  absl::StatusOr<UnscaleSummary> summary =
-      Summarise(request, *tasks, *outputs, *answer);
-  if (!summary.ok()) return summary;
+  UnscaleSummary summary = Summarise(request, *tasks, *outputs, *answer);
   if (outputs->empty()) return summary;
-  status = WriteAll(*tasks, &*outputs);
+  status = WriteAll(environment, request, *tasks, &*outputs);
   if (status.ok()) {
     status = OutputFile::MoveIntoPlace(*outputs, &environment.unfinished_files);
   }

@@ -3,7 +3,7 @@
 
 // `lossscalerctl unscale`: NumPy files through one Unscale stream.
 //
-// Results appear whole or not at all: they are written beside their places,
+// Each result appears whole or not at all: all are written beside their places,
 // flushed to disk and renamed when every element has been answered.
 //
 // Thread safety: a free function without state.
@@ -35,7 +35,7 @@ struct UnscaleRequest {
   bool skip_statistics = false;
   // kOverflowFound instead of kDone when a gradient was not finite.
   bool fail_on_overflow = false;
-  // Whether to draw a progress bar on `err`.
+  // Whether to say on `err`, a terminal, how far it is.
   bool progress = false;
 };
 

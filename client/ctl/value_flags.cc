@@ -4,6 +4,7 @@
 #include "ctl/value_flags.h"
 
 #include <charconv>
+#include <cmath>
 #include <system_error>
 
 #include "absl/status/status.h"
@@ -68,7 +69,8 @@ CLI::App* AddExclusiveGroup(CLI::App* app, const std::string& name) {
 }
 
 absl::StatusOr<absl::Duration> ParseDeadline(std::string_view text) {
-  if (ParseValue<double>(text).ok()) {
+  if (const auto number = ParseValue<double>(text);
+      number.ok() && std::isfinite(*number)) {
     return Wrong(text, absl::StrCat("has no unit; add one, such as ",
                                     std::string(text), "s"));
   }

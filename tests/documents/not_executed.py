@@ -15,12 +15,20 @@ NOT_EXECUTED = {
     r"\./run lint( .*)?": ".ci/run runs it",
     r"\./run fuzz( .*)?": ".ci/run runs it",
     r"bash \.ci/run": "runs this test",
+    r"bash tests/install/fresh_machine\.sh .*": "is run by hand before a release: it needs root and debootstrap",
     r"cmake --preset dev && .*": "`./run test` does the same in this order",
     r"build/dev/tests/\w+_test .*": "the programs are run by this run of ctest",
     r"\./run install .*": "the test Install.package installs into a temporary prefix",
-    r"cmake -B build -DCMAKE_PREFIX_PATH=.*": "the test Install.package does the same",
-    r"build/quickstart": "the test Install.package runs it",
-    r"g\+\+ .* lossscaler-client\)": "the test Install.package does the same",
+    r"cmake -G Ninja -B build .*-DCMAKE_PREFIX_PATH=PREFIX": "the test Install.package runs this line",
+    r"cmake --build build": "the test Install.package runs this line",
+    r"build/quickstart": "the test Install.package runs this line",
+    r"PREFIX/bin/lossscalerctl .*": "the test Install.package runs this line",
+    r"export PKG_CONFIG_PATH=PREFIX/.*": "the test Install.package runs this line",
+    r"g\+\+ .* lossscaler-client\)": "the test Install.package runs this line",
+    r"\./quickstart": "the test Install.package runs this line",
+    r"LOSSSCALER_DEMO_STATE=\S+ \./run demo .*": "the test Demo.kill does the same",
+    r"kill -9 .*lossscalerd\.pid.*": "the test Demo.kill does the same",
+    r"build/release/server/lossscalerd .*": "the test Demo.kill does the same",
 }
 
 

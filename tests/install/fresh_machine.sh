@@ -9,7 +9,8 @@
 # would commit (uncommitted changes included) below a path with a space in it.
 #   root   as root, without sudo and without HOME
 #   user   as an ordinary user with sudo
-#   bare   as an ordinary user without sudo: installing must be refused with clear words
+#   bare   as an ordinary user without sudo: each command (default: ./run demo) must refuse to
+#          install packages and say how to; this script then ends with 0
 # Each command is one line for bash, e.g.: fresh_machine.sh user './run test dev'
 #
 # Needs root and debootstrap; packages come from where this machine's apt takes them.
@@ -17,19 +18,33 @@
 # Mounts live in a mount namespace of this script and end with it.
 set -euo pipefail
 
-if [[ ${FRESH_MACHINE_INSIDE:-} != yes ]]; then
-  FRESH_MACHINE_INSIDE=yes exec unshare --mount --propagation private bash "${BASH_SOURCE[0]}" "$@"
-fi
-
 who=${1:-}
 case $who in
-  root | user | bare) shift ;;
+  root | user | bare) ;;
   *)
     sed -n '/^# usage/,/^set/ { /^#/ s/^# \{0,1\}//p }' "${BASH_SOURCE[0]}" >&2
     exit 2
     ;;
 esac
-(($# > 0)) || set -- './run demo' './run test'
+
+missing=()
+((EUID == 0)) || missing+=("root's rights (it makes mounts and enters a chroot)")
+for tool in debootstrap unshare chroot git tar; do
+  command -v "$tool" >/dev/null || missing+=("$tool")
+done
+if ((${#missing[@]} > 0)); then
+  printf 'fresh_machine: this needs %s\n' "${missing[@]}" >&2
+  exit 2
+fi
+
+if [[ ${FRESH_MACHINE_INSIDE:-} != yes ]]; then
+  FRESH_MACHINE_INSIDE=yes exec unshare --mount --propagation private bash "${BASH_SOURCE[0]}" "$@"
+fi
+shift
+if (($# == 0)); then
+  set -- './run demo'
+  [[ $who == bare ]] || set -- "$@" './run test'
+fi
 
 checkout=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
 work=$(mktemp -d)
@@ -106,9 +121,27 @@ git -C "$checkout" ls-files -z --cached --others --exclude-standard |
   tar -C "$checkout" --null --ignore-failed-read -T - -c | tar -x -C "$machine$tree"
 inside chown -R "$([[ $who == root ]] && echo root:root || echo dev:dev)" "$tree"
 
+in_tree() {
+  chroot "${as[@]}" "$machine" "${environment[@]}" bash -c "cd '$tree' && $1" </dev/null
+}
+
+# refused COMMAND: it fails because packages are missing, and says how to install them.
+refused() {
+  local words
+  ! in_tree "$1" >"$work/refused" 2>&1 || { cat "$work/refused" >&2 && echo "fresh machine: $1 was not refused" >&2 && exit 1; }
+  for words in 'installing them needs root or sudo' 'As root: apt-get update && apt-get install'; do
+    grep -qF -e "$words" "$work/refused" ||
+      { cat "$work/refused" >&2 && echo "fresh machine: the refusal of $1 does not say '$words'" >&2 && exit 1; }
+  done
+}
+
 for line in "$@"; do
   echo "fresh machine, $who: $line"
   began=$SECONDS
-  chroot "${as[@]}" "$machine" "${environment[@]}" bash -c "cd '$tree' && $line" </dev/null
+  if [[ $who == bare ]]; then
+    refused "$line"
+  else
+    in_tree "$line"
+  fi
   echo "fresh machine, $who: $line: $((SECONDS - began)) s"
 done

@@ -6,11 +6,15 @@
 #
 # Installs the build into a prefix that is removed at the end, and is its user: builds the
 # quickstart by find_package and by pkg-config, trains with it against the installed server,
-# asks the installed lossscalerctl, moves the prefix and builds once more.
+# asks the installed lossscalerctl, moves the prefix and runs the commands of the quickstart's
+# README.md there.
 set -euo pipefail
 
 build=$1
 cxx=$2
+# What the caller's shell has set is not this test's.
+unset "${!LOSSSCALER@}" DESTDIR
+
 source=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
 quickstart=$source/client/examples/quickstart
 
@@ -30,7 +34,7 @@ fail() {
   exit 1
 }
 
-for tool in cmake ninja ccache pkg-config protoc python3 "$cxx"; do
+for tool in cmake ninja ccache pkg-config protoc python3 readelf ldd g++ "$cxx"; do
   command -v "$tool" >/dev/null || fail "this test needs $tool, which is not installed"
 done
 
@@ -73,6 +77,27 @@ done
 if grep -rIlF -e "$source" -e "$build" -e "$prefix" -- "$prefix"; then
   fail "these files name a folder of the machine that built them"
 fi
+
+# The packages of what the programs link, but for those that each Debian program has.
+linked_packages() {
+  local program name path
+  for program in "$prefix"/bin/*; do
+    ldd "$program" >"$dir/ldd"
+    readelf -d "$program" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | while read -r name; do
+      path=$(awk -v name="$name" '$1 == name || $1 ~ "/" name "$" { print $2 == "=>" ? $3 : $1 }' "$dir/ldd")
+      # A package may list its files below /lib or below /usr/lib: they are one folder.
+      dpkg-query -S "${path#/usr}" 2>/dev/null || dpkg-query -S "/usr${path#/usr}" 2>/dev/null ||
+        printf 'no-package-has-%s:\n' "$name"
+    done
+  done | sed 's/:.*//' | grep -vxE 'libc6|libgcc-s1' | sort -u
+}
+if command -v dpkg-query >/dev/null; then
+  awk '/^\[/ { inside = ($0 == "[runtime]"); next } inside && NF && !/^#/' "$source/packages.txt" | sort >"$dir/runtime"
+  linked_packages >"$dir/linked"
+  diff -- "$dir/runtime" "$dir/linked" >&2 ||
+    fail "packages.txt, section runtime, (<) is not what the installed programs link (>)"
+fi
+
 mkdir -- "$dir/stubs"
 mapfile -t protos < <(cd -- "$prefix/share/lossscaler/proto" && find . -name '*.proto' -printf '%P\n')
 quietly "compiling the installed protos" \
@@ -111,6 +136,7 @@ TEXT
 project core <<'TEXT'
 cmake_minimum_required(VERSION 3.16)
 project(core LANGUAGES CXX)
+set(CMAKE_VERSION 3.16.0) # As the package is read by a CMake that has no file sets.
 find_package(lossscaler 0.1 REQUIRED COMPONENTS core)
 if(TARGET lossscaler::client OR gRPC_FOUND OR Protobuf_FOUND OR GTest_FOUND)
   message(FATAL_ERROR "core has found what only the client needs")
@@ -169,17 +195,30 @@ refused "an earlier minor version" 'compatible with requested version "0.0"' "0.
 refused "a later major version" 'compatible with requested version "1"' "1 REQUIRED"
 refused "an unknown component" "there is no component 'server' here" "0.1 REQUIRED COMPONENTS server"
 
-"$prefix/bin/lossscalerd" --listen 127.0.0.1:0 --store memory --ready-file "$dir/address" \
-  >"$dir/server.log" 2>&1 </dev/null &
-server=$!
-for ((tenths = 300; tenths > 0; tenths--)); do
-  [[ ! -s $dir/address ]] || break
-  kill -0 "$server" 2>/dev/null || break
-  sleep 0.1
-done
-[[ -s $dir/address ]] || { cat -- "$dir/server.log" >&2 && fail "the installed server did not become ready"; }
 export LOSSSCALER_ADDRESS
-read -r LOSSSCALER_ADDRESS <"$dir/address"
+start_server() {
+  local tenths
+  "$prefix/bin/lossscalerd" --listen 127.0.0.1:0 --store memory --ready-file "$dir/address" \
+    >"$dir/server.log" 2>&1 </dev/null &
+  server=$!
+  for ((tenths = 300; tenths > 0; tenths--)); do
+    [[ ! -s $dir/address ]] || break
+    kill -0 "$server" 2>/dev/null || break
+    sleep 0.1
+  done
+  [[ -s $dir/address ]] || { cat -- "$dir/server.log" >&2 && fail "the installed server did not become ready"; }
+  read -r LOSSSCALER_ADDRESS <"$dir/address"
+}
+
+stop_server() {
+  local code=0
+  kill -TERM "$server"
+  wait "$server" || code=$?
+  server=
+  ((code == 0)) || { cat -- "$dir/server.log" >&2 && fail "the installed server ended with $code"; }
+}
+
+start_server
 
 # train PROGRAM [arguments]: 100 steps end with the loss at nearly nothing.
 train() {
@@ -220,16 +259,23 @@ code=0
 "$dir/by-cmake/quickstart" --adress "$LOSSSCALER_ADDRESS" >"$dir/log" 2>&1 || code=$?
 ((code == 2)) || fail "after wrong usage the quickstart ended with $code instead of 2"
 
-kill -TERM "$server"
-code=0
-wait "$server" || code=$?
-server=
-((code == 0)) || { cat -- "$dir/server.log" >&2 && fail "the installed server ended with $code"; }
+stop_server
 
 mv -- "$prefix" "$dir/second-place"
 prefix=$dir/second-place
-quietly "configuring after a move" configure "$prefix" "$quickstart" "$dir/after-move"
-quietly "building after a move" cmake --build "$dir/after-move"
-pkgconfig=$(dirname -- "$(find "$prefix" -name lossscaler-client.pc)")
-by_pkg_config lossscaler-client "$quickstart/main.cc" by-pkg-config-after-move
-quietly "the server after a move" "$prefix/bin/lossscalerd" --version
+start_server
+
+# The commands of its README.md, in a copy of the quickstart; installing has been done.
+cp -r -- "$quickstart" "$dir/copy"
+rm -rf -- "$dir/copy/build"
+sed -n 's/^\$ //p' "$quickstart/README.md" | grep -vF './run install' >"$dir/commands"
+(($(wc -l <"$dir/commands") >= 7)) || fail "the quickstart's README.md has lost its commands"
+sed -i "s|\\bPREFIX\\b|$prefix|g" "$dir/commands"
+in_copy() (
+  cd -- "$dir/copy"
+  PATH=/usr/lib/ccache:$PATH CXX=$cxx bash -e -x "$dir/commands"
+)
+quietly "a command of the quickstart's README.md" in_copy
+[[ $(grep -c '^scale .*, final loss ' "$dir/log") == 2 ]] ||
+  { cat -- "$dir/log" >&2 && fail "by its README.md the quickstart does not train twice"; }
+stop_server

@@ -206,14 +206,44 @@ TEST_F(CredentialsTest, AClientWithoutACertificateIsRefused) {
   EXPECT_THAT(service_.notes(), IsEmpty());
 }
 
-// PEM blocks around what is no certificate: found out when connecting.
-TEST_F(CredentialsTest, ABrokenCertificateEndsTheCallWithinTheBudget) {
+// What gRPC would report as a server that is not there, after the whole budget.
+TEST_F(CredentialsTest, CredentialsThatCannotBeUsedSendNothing) {
   StartMutualTls();
-  options_.tls = TlsOptions{
-      .ca_certificates =
-          "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"};
-  EXPECT_THAT(MakeConnection(options_)->GetServerInfo(),
-              IsError(Reason::kUnavailableBudgetSpent));
+  const auto expect_refused = [&](const std::string& what) {
+    EXPECT_THAT(MakeConnection(options_)->GetServerInfo(),
+                IsErrorSaying(Reason::kInvalidCredentials, what));
+    EXPECT_THAT(service_.notes(), IsEmpty());
+  };
+  UseTls("ca.pem", "client");
+  const TlsOptions good = *options_.tls;
+  options_.tls->private_key = certificates_->Text("server.key");
+  expect_refused("does not belong to the certificate");
+  options_.tls->private_key =
+      "-----BEGIN PRIVATE KEY-----\nMC4C\n-----END PRIVATE KEY-----\n";
+  expect_refused("the private key cannot be read");
+
+  // A second certificate that was cut off.
+  *options_.tls = good;
+  options_.tls->ca_certificates +=
+      "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n";
+  expect_refused("certificate 2 of the CA certificates cannot be read");
+  *options_.tls = good;
+  options_.tls->certificate_chain += "-----BEGIN CERTIFICATE-----\nMIIB\n";
+  expect_refused("certificate 2 of the certificate chain cannot be read");
+}
+
+TEST_F(CredentialsTest, TextAroundCertificatesIsNoHarm) {
+  StartMutualTls();
+  UseTls("ca.pem", "client");
+  TlsOptions& tls = *options_.tls;
+  tls.ca_certificates =
+      absl::StrCat("# Ours\n", certificates_->Text("other.pem"), "\n# Theirs\n",
+                   tls.ca_certificates, "\n");
+  // Key and certificates in one file.
+  tls.certificate_chain = absl::StrCat(tls.private_key, tls.certificate_chain,
+                                       certificates_->Text("ca.pem"));
+  tls.private_key = tls.certificate_chain;
+  EXPECT_THAT(MakeConnection(options_)->GetServerInfo(), IsOk());
 }
 
 TEST_F(CredentialsTest, ATokenGoesToThisMachineWithoutTls) {

@@ -27,7 +27,6 @@
 namespace lossscaler {
 namespace {
 
-using ::lossscaler::testing::Await;
 using ::lossscaler::testing::BytesOf;
 using ::lossscaler::testing::HasCode;
 using ::lossscaler::testing::InProcessServer;

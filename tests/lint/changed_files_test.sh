@@ -43,6 +43,7 @@ expect 'a first commit' one
 commit two
 commit three
 expect 'a checkout without origin' three
+grep -q 'no branch of origin' "$work/said" || die 'a checkout without origin: it does not say that it guesses'
 
 in_git clone --quiet "$work/origin" "$work/clone"
 cd "$work/clone"
@@ -69,8 +70,28 @@ if LOSSSCALER_LINT_BASE=nothing bash "$here/changed_files.sh" >"$work/found" 2>"
 fi
 grep -q 'LOSSSCALER_LINT_BASE names no commit' "$work/said" || die 'a base that does not exist: unclear' "$(cat "$work/said")"
 
+# A default branch of another name, in a clone that does not know it, as some CI makes it.
+cd "$work/origin"
+in_git branch -m main trunk
+in_git clone --quiet "$work/origin" "$work/trunk"
+cd "$work/trunk"
+in_git remote set-head origin --delete
+expect 'a default branch of another name with nothing ahead: its last commit' three
+commit four
+expect 'a branch ahead of its upstream' four
+in_git checkout --quiet -b topic origin/trunk
+commit five
+commit six
+expect 'a topic whose upstream is the default branch' five six
+in_git branch --unset-upstream
+in_git push --quiet origin HEAD^^:refs/heads/a-old HEAD^^^:refs/heads/z-old
+expect 'a topic without upstream' five six
+grep -q 'origin/a-old, 2 commits back, stands for it' "$work/said" || die 'a topic without upstream: it does not say what it guesses'
+in_git push --quiet -u origin topic
+expect 'a topic that has been pushed' five six
+
 in_git clone --quiet --depth 1 "file://$work/origin" "$work/shallow"
 cd "$work/shallow"
 printf 'edited\n' >one
 expect 'a shallow clone' one
-grep -q 'only what is not committed counts' "$work/said" || die 'a shallow clone: it does not say what it leaves out'
+grep -q '^notice: .* only what is not committed counts' "$work/said" || die 'a shallow clone: it does not say what it leaves out'

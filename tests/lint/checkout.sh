@@ -3,7 +3,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # For checks to source: the checkout's files and tools. Goes to the checkout's root.
-cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
+cd -P "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
+[[ $(git rev-parse --is-inside-work-tree 2>&1) == true ]] || {
+  echo "lint needs a git checkout, and git does not take $PWD for one:"
+  git rev-parse --is-inside-work-tree 2>&1 || true
+  exit 1
+}
 
 # need CHECK TOOL...: ends the check unless all are there.
 need() {

@@ -24,10 +24,20 @@ READ = ('proto', 'lib', 'server', 'client')
 SUFFIXES = ('.h', '.cc', '.proto')
 INCLUDE = re.compile(r'^\s*(?:#\s*include|import(?:\s+public)?)\s*[<"]([^>"]+)[>"]')
 
-# The client's internals that thread sanitizer watches.
-PUMP = tuple('lossscaler/client/internal/' + name for name in (
-    'local_unscale', 'memory_overlap', 'random_id', 'session_state', 'step_state',
-    'strided_copy', 'unscale_plan', 'unscale_pump', 'utf8'))
+
+
+def pump():
+    """The client's internals that thread sanitizer watches, as their build lists them."""
+    lists = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../client/CMakeLists.txt')
+    with open(lists, encoding='utf-8') as file:
+        target = re.search(r'lossscaler_client_pump STATIC\s([^)]*)\)', file.read())
+    compiled = re.findall(r'(lossscaler/client/internal/\w+)\.cc', target[1] if target else '')
+    if not compiled:
+        sys.exit('includes: client/CMakeLists.txt lists no internal sources of lossscaler_client_pump')
+    return (*compiled, 'lossscaler/client/internal/step_state')  # A header alone.
+
+
+PUMP = pump()
 
 # What an include is of, by its spelling; the first pattern that fits counts (* within a
 # folder, ** at any depth). What fits none (the rest of the standard library, Abseil, a
@@ -41,7 +51,8 @@ KINDS = (
     ('messages', 'lossscaler/v1/**', 'lossscaler/rpc/**', 'store/*.pb.h'),
     ('protobuf', 'google/protobuf/**'),
     ('the client channel', 'lossscaler/client/internal/stub.h',
-     'lossscaler/client/internal/call_credentials.h'),
+     'lossscaler/client/internal/call_credentials.h',
+     'lossscaler/client/internal/wire_status.h'),
     ('shared internals', 'lossscaler/client/internal/local_address.h',
      'lossscaler/client/internal/utf8.h'),
     ('the pump', *(path + '.h' for path in PUMP)),
@@ -166,6 +177,23 @@ ROOMS = (
          ['client/examples/**'], 'an example', 'the client library', 'core', *SYSTEM),
 )
 
+# Libraries of others: how their includes are spelled, and the files that may have them.
+# Public headers name none but the two through which gradients come in.
+LIBRARIES = (
+    ('Eigen', ['Eigen/**', 'unsupported/Eigen/**'],
+     ['client/lossscaler/client/eigen.h', 'client/lossscaler/client/gradient.h',
+      'lib/lossscaler/core/*.cc', 'client/lossscaler/client/**.cc', 'client/ctl/npy/*.cc',
+      'client/examples/**']),
+    ('JSON for Modern C++', ['nlohmann/**'],
+     ['lib/lossscaler/core/*.cc', 'server/ops/*.cc', 'client/ctl/**.cc', 'client/examples/**.cc']),
+    ('CLI11', ['CLI/**'], ['server/ops/*.cc', 'client/ctl/*', 'client/examples/**.cc']),
+    ('spdlog', ['spdlog/**', 'fmt/**'], ['server/ops/*.cc']),
+    ('toml++', ['toml++/**'], ['server/ops/*.cc']),
+    ('SQLite', ['sqlite3.h', 'sqlite3ext.h'], ['server/store/sqlite_*']),
+    ('OpenSSL', ['openssl/**'], ['client/lossscaler/client/**.cc']),
+    ('zlib', ['zlib.h'], ['client/examples/**.cc']),
+)
+
 
 @functools.cache
 def expression(pattern):
@@ -182,13 +210,18 @@ def kind_of(include):
     return next((kind for kind, *patterns in KINDS if fits(include, patterns)), None)
 
 
+def library_of(include):
+    return next((library for library in LIBRARIES if fits(include, library[1])), None)
+
+
 def room_of(path):
     return next((room for room in ROOMS if fits(path, room.files)), None)
 
 
 def sources(checkout):
     for top in READ:
-        for folder, _, names in sorted(os.walk(os.path.join(checkout, top))):
+        for folder, folders, names in os.walk(os.path.join(checkout, top)):
+            folders[:] = sorted(name for name in folders if name != 'build')
             for name in sorted(names):
                 if name.endswith(SUFFIXES):
                     yield os.path.relpath(os.path.join(folder, name), checkout)
@@ -202,7 +235,13 @@ def violations_of(path, text):
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         match = INCLUDE.match(line)
-        kind = kind_of(match[1]) if match else None
+        if match is None:
+            continue
+        kind = kind_of(match[1])
+        library = library_of(match[1])
+        if library is not None and not fits(path, library[2]):
+            found.append(f'{path}:{number}: includes {match[1]} ({library[0]}): it belongs in '
+                         f'{", ".join(library[2])}; declare what you need without it')
         if kind is not None and kind not in claimed.may:
             found.append(f'{path}:{number}: includes {match[1]} ({kind}): '
                          f'{claimed.rule}; {ADVICE.get(kind, "remove it")}')

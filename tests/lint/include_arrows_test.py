@@ -83,6 +83,22 @@ FORBIDDEN = (
     ('client/ctl/health.cc', '"lossscaler/client/internal/retry_loop.h"'),
     ('client/examples/quickstart/main.cc', '"lossscaler/client/internal/stub.h"'),
     ('client/examples/digits_trainer/a.cc', '<grpcpp/grpcpp.h>'),
+    ('client/lossscaler/client/internal/progress_meter.cc', '"grpcpp/grpcpp.h"'),
+    # libraries of others
+    ('client/lossscaler/client/session.h', '"Eigen/Core"'),
+    ('client/lossscaler/client/internal/a.h', '<Eigen/Core>'),
+    ('lib/lossscaler/core/unscale.h', '"Eigen/Core"'),
+    ('server/rpc/a.cc', '"Eigen/Core"'),
+    ('lib/lossscaler/core/loss_scaler_json.h', '"nlohmann/json.hpp"'),
+    ('server/rpc/a.cc', '"nlohmann/json.hpp"'),
+    ('server/sessions/a.cc', '<sqlite3.h>'),
+    ('server/store/memory_store.cc', '<sqlite3.h>'),
+    ('server/ops/log.h', '"spdlog/logger.h"'),
+    ('server/ops/settings.h', '"CLI/CLI.hpp"'),
+    ('client/lossscaler/client/a.cc', '"CLI/CLI.hpp"'),
+    ('server/ops/settings.h', '"toml++/toml.h"'),
+    ('client/lossscaler/client/credentials.h', '<openssl/ssl.h>'),
+    ('client/ctl/a.cc', '<zlib.h>'),
     # everywhere
     ('server/ops/a.cc', '"testing/temp_directory.h"'),
     ('client/ctl/a.cc', '"gtest/gtest.h"'),
@@ -110,6 +126,11 @@ ALLOWED = (
     ('client/ctl/connection_flags.cc', '"lossscaler/client/internal/local_address.h"'),
     ('client/ctl/npy/a.cc', '"lossscaler/client/internal/utf8.h"'),
     ('client/ctl/npy/a.cc', '<fstream>'),
+    ('client/lossscaler/client/gradient.h', '"Eigen/Core"'),
+    ('lib/lossscaler/core/unscale.cc', '"Eigen/Core"'),
+    ('client/ctl/value_flags.h', '"CLI/CLI.hpp"'),
+    ('server/store/sqlite_connection.h', '<sqlite3.h>'),
+    ('client/lossscaler/client/internal/a.cc', '<openssl/pem.h>'),
 )
 
 
@@ -176,6 +197,11 @@ class IncludeArrows(unittest.TestCase):
         result = self.check()
         self.assertEqual(result.returncode, 1)
         self.assertIn('server/metrics/a.cc:1: belongs to no room', result.stdout)
+
+    def test_a_build_folder_is_not_read(self):
+        self.write('lib/lossscaler/core/a.h', '#include <vector>')
+        self.write('client/examples/quickstart/build/CMakeFiles/a.cc', '#include "rpc/service.h"')
+        self.assertEqual(self.check().stdout, 'includes: 1 files obey the arrows\n')
 
     def test_a_tree_without_sources_is_not_clean_but_wrong(self):
         result = self.check()

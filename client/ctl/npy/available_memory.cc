@@ -7,14 +7,12 @@
 
 #include <algorithm>
 #include <fstream>
-#include <limits>
 #include <optional>
 #include <sstream>
 
 namespace lossscaler::ctl {
 namespace {
 
-constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kKiB = 1024;
 // Stacks and arenas of the threads that are still to be started: address space,
 // next to no memory.
@@ -57,7 +55,7 @@ std::string GroupPath(const std::string& proc) {
 std::uint64_t LeftInGroup(const std::string& folder) {
   const auto limit = NumberIn(folder + "/memory.max");
   const auto used = NumberIn(folder + "/memory.current");
-  if (!limit || !used) return kNoLimit;
+  if (!limit || !used) return kNoMemoryLimit;
   // Pages of files that nobody has looked at for a while are given up first.
   const auto spare = NumberAfter(folder + "/memory.stat", "inactive_file");
   return Less(*limit, Less(*used, spare.value_or(0)));
@@ -66,7 +64,7 @@ std::uint64_t LeftInGroup(const std::string& folder) {
 // A group has what its parents leave it.
 std::uint64_t LeftInGroups(const std::string& proc, const std::string& root) {
   std::string path = GroupPath(proc);
-  std::uint64_t left = kNoLimit;
+  std::uint64_t left = kNoMemoryLimit;
   while (true) {
     left = std::min(left, LeftInGroup(root + path));
     if (path.empty() || path == "/") return left;
@@ -74,22 +72,29 @@ std::uint64_t LeftInGroups(const std::string& proc, const std::string& root) {
   }
 }
 
-std::uint64_t LeftOfAddressSpace(const std::string& proc) {
-  rlimit limit;
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
-    return kNoLimit;
-  }
+std::uint64_t LeftOfAddressSpace(const std::string& proc, std::uint64_t limit) {
+  if (limit == kNoMemoryLimit) return limit;
   const auto used = NumberAfter(proc + "/self/status", "VmSize:");
-  return Less(limit.rlim_cur, used.value_or(0) * kKiB + kAddressSpaceOfThreads);
+  return Less(limit, used.value_or(0) * kKiB + kAddressSpaceOfThreads);
 }
 
 }  // namespace
 
+std::uint64_t AddressSpaceLimit() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    return kNoMemoryLimit;
+  }
+  return limit.rlim_cur;
+}
+
 std::uint64_t AvailableMemory(const std::string& proc,
-                              const std::string& cgroup) {
+                              const std::string& cgroup,
+                              std::uint64_t address_space) {
   const auto machine = NumberAfter(proc + "/meminfo", "MemAvailable:");
-  return std::min({machine ? *machine * kKiB : kNoLimit,
-                   LeftInGroups(proc, cgroup), LeftOfAddressSpace(proc)});
+  return std::min({machine ? *machine * kKiB : kNoMemoryLimit,
+                   LeftInGroups(proc, cgroup),
+                   LeftOfAddressSpace(proc, address_space)});
 }
 
 }  // namespace lossscaler::ctl

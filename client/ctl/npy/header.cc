@@ -29,6 +29,11 @@ absl::Status Refuse(const Parts&... parts) {
 // The bytes before the header: magic, version, length.
 std::size_t PreambleBytes(int version) { return version == 1 ? 10 : 12; }
 
+absl::Status RefuseDictionary(LiteralReader* reader) {
+  return Refuse("has a header that is no dictionary at ",
+                Quoted(reader->TakeAnything()));
+}
+
 absl::Status RefuseType(std::string_view descr) {
   const bool structured = descr.starts_with('[') || descr.starts_with('(');
   const bool object = descr.find('O') != std::string_view::npos;
@@ -40,8 +45,11 @@ absl::Status RefuseType(std::string_view descr) {
 }
 
 absl::Status ReadDescr(LiteralReader* reader, NpyHeader* header) {
+  if (reader->AtUnclosedString()) return RefuseDictionary(reader);
   const std::optional<std::string_view> descr = reader->TakeString();
   if (!descr) return RefuseType(reader->TakeAnything());
+  // What a quote that is missing makes of descr is no type.
+  if (!reader->At(',') && !reader->At('}')) return RefuseDictionary(reader);
   std::string_view type = *descr;
   header->big_endian = std::endian::native == std::endian::big;
   // '=' and '|' are the byte order of the machine, as is none.
@@ -125,10 +133,7 @@ absl::Status ReadDictionary(std::string_view text, NpyHeader* header) {
   while (!reader.Take('}')) {
     const std::optional<std::string_view> key =
         comma ? reader.TakeString() : std::nullopt;
-    if (!key || !reader.Take(':')) {
-      return Refuse("has a header that is no dictionary at ",
-                    Quoted(reader.TakeAnything()));
-    }
+    if (!key || !reader.Take(':')) return RefuseDictionary(&reader);
     absl::Status status;
     const auto once = [&status, &key](bool* has) {
       if (*has) status = Refuse("names ", Quoted(*key), " twice in its header");

@@ -19,6 +19,7 @@
 namespace lossscaler::ctl {
 namespace {
 
+constexpr char kChanged[] = "has changed while it was being read";
 constexpr bool kBigEndianMachine = std::endian::native == std::endian::big;
 
 // O_NONBLOCK: opening a FIFO must not wait for somebody who writes to it.
@@ -56,10 +57,13 @@ absl::Status CheckFileSize(const std::string& path, const NpyHeader& header,
   const std::uint64_t expected = header.data_offset + header.data_bytes();
   if (actual == expected) return absl::OkStatus();
   return FileError(
-      path, absl::StrCat(actual < expected ? "is truncated"
-                                           : "has bytes after its last element",
-                         ": its header makes it ", expected, " bytes, it has ",
-                         actual));
+      path,
+      absl::StrCat(actual < expected ? "is truncated"
+                                     : "has bytes after its last element",
+                   ": its header makes it ", expected, " bytes, it has ",
+                   actual),
+      {{"expected_bytes", absl::StrCat(expected)},
+       {"bytes", absl::StrCat(actual)}});
 }
 
 }  // namespace
@@ -86,20 +90,35 @@ absl::StatusOr<InputFile> InputFile::Open(const std::string& path) {
   const absl::Status size =
       CheckFileSize(path, *header, static_cast<std::uint64_t>(info.st_size));
   if (!size.ok()) return size;
-  return InputFile(path, *std::move(header));
+  return InputFile(path, *std::move(header), Identity(info));
+}
+
+InputFile::Identity::Identity(const struct stat& info)
+    : device(info.st_dev),
+      number(info.st_ino),
+      size(info.st_size),
+      changed_seconds(info.st_mtim.tv_sec),
+      changed_nanoseconds(info.st_mtim.tv_nsec) {}
+
+bool InputFile::IsUnchanged(int fd) const {
+  struct stat info;
+  return fstat(fd, &info) == 0 && Identity(info) == identity_;
 }
 
 absl::Status InputFile::Read(std::uint64_t first, std::uint64_t count,
                              std::byte* elements) const {
   const FileDescriptor file = OpenToRead(path_);
   if (!file.ok()) return FileErrno(path_, "cannot be opened", errno);
+  // Before, so that nobody waits for the content of another file.
+  if (!IsUnchanged(file.get())) return FileError(path_, kChanged);
   const std::uint64_t size = ElementSize(header_.type);
   const std::int64_t got =
       ReadAt(file.get(), reinterpret_cast<char*>(elements), count * size,
              header_.data_offset + first * size);
   if (got < 0) return FileErrno(path_, "cannot be read", errno);
-  if (static_cast<std::uint64_t>(got) != count * size) {
-    return FileError(path_, "has been cut while it was read");
+  if (static_cast<std::uint64_t>(got) != count * size ||
+      !IsUnchanged(file.get())) {
+    return FileError(path_, kChanged);
   }
   if (header_.big_endian != kBigEndianMachine) {
     SwapBytes(header_.type, count, elements);

@@ -48,6 +48,11 @@ std::optional<std::string_view> LiteralReader::TakeString() {
   return std::nullopt;
 }
 
+bool LiteralReader::AtUnclosedString() {
+  if (!At('\'') && !At('"')) return false;
+  return text_.find(text_[next_], next_ + 1) == std::string_view::npos;
+}
+
 std::optional<bool> LiteralReader::TakeBool() {
   SkipSpace();
   for (const bool value : {false, true}) {
@@ -97,7 +102,8 @@ std::string_view LiteralReader::TakeAnything() {
       break;
     }
   }
-  return text_.substr(begin, next_ - begin);
+  const std::string_view taken = text_.substr(begin, next_ - begin);
+  return taken.substr(0, taken.find_last_not_of(kSpace) + 1);
 }
 
 }  // namespace lossscaler::ctl

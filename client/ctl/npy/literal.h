@@ -32,7 +32,10 @@ class LiteralReader {
   std::optional<bool> TakeBool();
   // A decimal number in [0, 2^63), also as Python 2 wrote it ("3L").
   std::optional<std::uint64_t> TakeSize();
-  // Whatever comes next, to the comma or bracket that ends it: for messages.
+  // Whether a string comes next whose quote is never closed.
+  bool AtUnclosedString();
+  // Whatever comes next, to the comma or bracket that ends it, without white
+  // space around it: for messages.
   std::string_view TakeAnything();
 
  private:

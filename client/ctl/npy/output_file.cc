@@ -15,6 +15,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "ctl/npy/file_descriptor.h"
 #include "ctl/npy/file_error.h"
 
@@ -81,9 +82,25 @@ bool WriteAll(int fd, std::string_view bytes) {
   return true;
 }
 
+// `in_place` are the results that were moved before.
+absl::Status CannotBeMoved(const std::string& path, int error_number,
+                           const std::vector<std::string>& in_place) {
+  const std::string list =
+      absl::StrJoin(in_place, ", ", [](std::string* text, const auto& file) {
+        text->append(PathText(file));
+      });
+  return WriteErrno(path, "cannot be put in its place", error_number,
+                    list.empty()
+                        ? "; no result was written"
+                        : absl::StrCat("; these results were written: ", list),
+                    {{"written", list}});
+}
+
 absl::Status SyncFolder(const std::string& path) {
   const FileDescriptor folder(
       open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // A folder may be one to write to and not to read.
+  if (!folder.ok() && errno == EACCES) return absl::OkStatus();
   // Some file systems have folders that cannot be synced.
   if (!folder.ok() || (fsync(folder.get()) != 0 && errno != EINVAL)) {
     return WriteErrno(path, "has its new files, but not safely on disk", errno);
@@ -138,7 +155,7 @@ absl::StatusOr<OutputFile> OutputFile::Create(const std::string& path,
 OutputFile::OutputFile(OutputFile&& other) noexcept
     : path_(std::move(other.path_)),
       place_(std::move(other.place_)),
-      permissions_(other.permissions_),
+      permissions_(std::move(other.permissions_)),
       unfinished_(other.unfinished_),
       temporary_(std::exchange(other.temporary_, "")) {}
 
@@ -173,24 +190,21 @@ absl::Status OutputFile::MoveIntoPlace(std::span<OutputFile> files,
   absl::Status status;
   unfinished->Finish([&](std::set<std::string>& paths) {
     std::set<std::string> folders;
-    std::size_t moved = 0;
+    std::vector<std::string> in_place;
     for (OutputFile& file : files) {
       if (rename(file.temporary_.c_str(), file.place_.c_str()) != 0) {
-        status = WriteErrno(
-            file.place_,
-            absl::StrCat("cannot be put in its place (", moved, " of ",
-                         files.size(), " files are in theirs)"),
-            errno);
-        return;
+        status = CannotBeMoved(file.path_, errno, in_place);
+        return in_place.empty() ? Results::kNone : Results::kSomeInPlace;
       }
       paths.erase(file.temporary_);
       file.temporary_.clear();
       folders.insert(FolderOf(file.place_));
-      ++moved;
+      in_place.push_back(file.path_);
     }
     for (const std::string& folder : folders) {
       status.Update(SyncFolder(folder));
     }
+    return Results::kInPlace;
   });
   return status;
 }

@@ -47,7 +47,8 @@ class OutputFile {
   absl::Status Write(std::string_view head, std::string_view body);
 
   // Moves all files to their places, and waits until their folders are on disk.
-  // After an error some may be there; the message says which.
+  // After an error some may be there; the message, and metadata
+  // "written", says which.
   static absl::Status MoveIntoPlace(std::span<OutputFile> files,
                                     UnfinishedFiles* unfinished);
 

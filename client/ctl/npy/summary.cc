@@ -56,7 +56,7 @@ std::string BadText(const UnscaleVerdict& verdict) {
 std::string FirstBadText(const FileSummary& file) {
   if (!file.verdict.first_bad_index) return kNothing;
   const std::uint64_t index = *file.verdict.first_bad_index;
-  return absl::StrCat(file.first_bad_value, " at ",
+  return absl::StrCat(file.first_bad_value.value_or("?"), " at ",
                       TupleText(PositionOf(index, file.header)), ", element ",
                       index);
 }
@@ -85,7 +85,7 @@ Json FileJson(const UnscaleSummary& summary, const FileSummary& file) {
     first_bad = {
         {"index", *verdict.first_bad_index},
         {"position", PositionOf(*verdict.first_bad_index, file.header)},
-        {"value", file.first_bad_value}};
+        {"value", file.first_bad_value ? Json(*file.first_bad_value) : Json()}};
   }
   return {{"input", file.input},
           {"output", file.output.empty() ? Json() : Json(file.output)},
@@ -117,8 +117,12 @@ std::string SummaryText(const UnscaleSummary& summary) {
       Table(rows), "overflow: ", summary.overflow() ? "yes" : "no");
   if (summary.statistics) {
     absl::StrAppend(
-        &text, "  norm: ", NumberText(std::sqrt(SumOfSquares(summary))),
-        "  absolute maximum: ", NumberText(AbsoluteMaximum(summary)));
+        &text,
+        summary.overflow() ? "  norm of the finite elements: " : "  norm: ",
+        NumberText(std::sqrt(SumOfSquares(summary))),
+        summary.overflow() ? "  their absolute maximum: "
+                           : "  absolute maximum: ",
+        NumberText(AbsoluteMaximum(summary)));
   }
   absl::StrAppend(&text, "  scale: ", NumberText(summary.scale),
                   "  step: ", summary.step, "\n");

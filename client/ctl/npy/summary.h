@@ -9,6 +9,7 @@
 #define LOSSSCALER_CTL_NPY_SUMMARY_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,9 @@ struct FileSummary {
   NpyHeader header;
   ElementType output_type = ElementType::kFloat32;
   UnscaleVerdict verdict;
-  // The element of the input at first_bad_index, if there is one.
-  std::string first_bad_value;
+  // The element of the input at first_bad_index. Unset if there is none, or it
+  // cannot be learnt any more.
+  std::optional<std::string> first_bad_value;
 };
 
 struct UnscaleSummary {
@@ -51,7 +53,8 @@ std::string SummaryText(const UnscaleSummary& summary);
 //              "first_bad":{"index","position","value"},"norm"}]}
 //
 // `index` counts in the order of the file, `position` is what a[...] takes.
-// Null: no output, no bad value, no statistics.
+// Norms and maximum are those of the finite elements. Null: no output, no bad
+// value, no statistics; "value": the input has changed meanwhile.
 std::string SummaryJson(const UnscaleSummary& summary);
 
 }  // namespace lossscaler::ctl

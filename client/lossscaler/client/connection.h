@@ -103,7 +103,8 @@ struct UnscaleCall {
   // Who asks, in a group.
   WorkerRef worker;
   // Called on the calling thread as answers arrive, at most ten times a second,
-  // and once more when all have.
+  // and once more when all have. Must not throw, nor call back into the Step
+  // that it is called for.
   std::function<void(const UnscaleProgress&)> on_progress;
 };
 
@@ -212,7 +213,9 @@ class Connection {
       const std::function<bool(const Decision&)>& see) = 0;
 };
 
-// A connection over gRPC. Connects lazily; never fails.
+// A connection over gRPC. Connects lazily; never fails. With credentials that
+// cannot be used every call fails with INVALID_CREDENTIALS, and nothing is
+// sent.
 std::shared_ptr<Connection> MakeConnection(const ClientOptions& options = {});
 
 }  // namespace lossscaler

@@ -20,8 +20,8 @@ namespace lossscaler {
 
 // Reads PEM files of at most 1 MiB each. An empty name: not given. A
 // certificate and its key are given both or neither; the key must not be
-// encrypted. What the blocks contain is only looked at when a connection is
-// made.
+// encrypted. What the blocks contain is only looked at by a connection:
+// see TlsOptions.
 absl::StatusOr<TlsOptions> ReadTlsFiles(const std::string& ca_file,
                                         const std::string& certificate_file,
                                         const std::string& key_file);

@@ -42,7 +42,8 @@ struct WaitReport {
 };
 
 // Transport security. Contents of PEM files, not their names; see
-// credentials.h.
+// credentials.h. Read when a connection is made: if they cannot be used, every
+// call fails with INVALID_CREDENTIALS.
 struct TlsOptions {
   // The authorities that may vouch for the server. Empty: the machine's own.
   std::string ca_certificates;
@@ -77,7 +78,8 @@ struct ClientOptions {
   absl::Duration unavailable_budget = absl::Minutes(10);
   // The pause before a retry is uniform in [0, b], where b starts here, grows
   // by the multiplier and stops at the maximum; never shorter than the server
-  // asks for.
+  // asks for. The last one ends shortly before the budget does, in time for one
+  // more attempt.
   absl::Duration initial_backoff = absl::Milliseconds(50);
   absl::Duration max_backoff = absl::Seconds(2);
   double backoff_multiplier = 2.0;

@@ -75,7 +75,8 @@ struct UnscaleOptions {
   // Leave out sum_of_squares and absolute_maximum.
   bool skip_statistics = false;
   // Called on the calling thread as answers arrive, and once more when all
-  // have; not at all for local work. See UnscaleProgress.
+  // have; not at all for local work. Must not throw, nor call back into the
+  // same Step. See UnscaleProgress.
   std::function<void(const UnscaleProgress&)> on_progress;
 };
 
@@ -124,10 +125,11 @@ class Step {
   // stream breaks; no element is ever divided twice. May be called any number
   // of times: Update() votes on everything that was found.
   //
-  // NO_TENSORS, TOO_MANY_TENSORS and INVALID_TENSOR (a tensor that has no
-  // memory, shares some, is named twice, or stores into a type that it cannot)
-  // come before any gradient is touched: call again. After any other error some
-  // of the gradients are unscaled and some are not: drop them.
+  // NO_TENSORS, TOO_MANY_TENSORS, INVALID_TENSOR (a tensor that has no memory,
+  // shares some, is named twice, or stores into a type that it cannot) and
+  // INVALID_CREDENTIALS come before any gradient is touched: call again. After
+  // any other error some of the gradients are unscaled and some are not: drop
+  // them.
   absl::StatusOr<UnscaleResult> Unscale(std::span<const GradientTensor> tensors,
                                         const UnscaleOptions& options = {});
 

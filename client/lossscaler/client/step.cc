@@ -31,7 +31,8 @@ constexpr absl::Duration kAbandonTimeout = absl::Seconds(2);
 bool IsBeforeTheFirst(const absl::Status& error) {
   const std::optional<Reason> reason = ReasonOf(error);
   return reason == Reason::kInvalidTensor || reason == Reason::kNoTensors ||
-         reason == Reason::kTooManyTensors;
+         reason == Reason::kTooManyTensors ||
+         reason == Reason::kInvalidCredentials;
 }
 
 std::string NameOf(Verdict verdict) {

@@ -100,6 +100,8 @@ constexpr ReasonRow kReasonTable[] = {
     {Reason::kInvalidCredentials, "INVALID_CREDENTIALS",
      StatusCode::kInvalidArgument},
     {Reason::kMalformedAnswer, "MALFORMED_ANSWER", StatusCode::kInternal},
+    {Reason::kInvalidFile, "INVALID_FILE", StatusCode::kInvalidArgument},
+    {Reason::kFileNotWritten, "FILE_NOT_WRITTEN", StatusCode::kDataLoss},
 };
 
 constexpr bool TableFollowsEnum() {
@@ -107,7 +109,7 @@ constexpr bool TableFollowsEnum() {
     if (kReasonTable[i].reason != static_cast<Reason>(i)) return false;
   }
   return std::size(kReasonTable) ==
-         static_cast<std::size_t>(Reason::kMalformedAnswer) + 1;
+         static_cast<std::size_t>(Reason::kFileNotWritten) + 1;
 }
 static_assert(TableFollowsEnum());
 

@@ -87,6 +87,9 @@ enum class Reason {
   kLeaseStale,              // UNAVAILABLE
   kInvalidCredentials,      // INVALID_ARGUMENT
   kMalformedAnswer,         // INTERNAL
+  // Raised by lossscalerctl.
+  kInvalidFile,     // INVALID_ARGUMENT
+  kFileNotWritten,  // DATA_LOSS
 };
 
 // "SESSION_NOT_FOUND" and so on.

@@ -2,7 +2,8 @@
 # Copyright 2026 The Loss Scaler Service Authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# buf: the protos are in style, formatted, and compatible with the last release.
+# buf: the protos, also the store's own, are in style, formatted, and compatible with the
+# last release.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../checkout.sh"
 
@@ -21,9 +22,10 @@ if [[ $("$buf" --version 2>/dev/null) != "$version" ]]; then
 fi
 
 failed=0
-"$buf" lint proto || failed=1
-"$buf" format --diff --exit-code proto || {
-  echo "buf: run $buf format -w proto"
+judge=(--config tests/lint/buf.yaml)
+"$buf" lint . "${judge[@]}" || failed=1
+"$buf" format . "${judge[@]}" --diff --exit-code || {
+  echo "buf: run $buf format . ${judge[*]} -w"
   failed=1
 }
 bash tests/lint/buf_breaking_test.sh "$buf" || failed=1

@@ -2,8 +2,10 @@
 # Copyright 2026 The Loss Scaler Service Authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# headers: every public header compiles by itself, without a warning, with both compilers
-# and with nothing but what its library hands to users.
+# headers: every public header compiles by itself, without a warning, with both compilers.
+# Libraries that the machine installs for all to see are seen here too, whether a header's
+# own library hands them to its users or not: the check `includes` says which may be named,
+# and the test Install.package builds as a user does.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../checkout.sh"
 need headers g++ clang++ cmake ninja

@@ -8,9 +8,8 @@ set -euo pipefail
 need shell shellcheck
 
 mapfile -t scripts < <(files run .ci/run '*.sh')
-# SC2317 takes a function that only a trap calls for unreachable; SC1091 and SC2154 come
-# from sourcing by a path that is known only when the script runs.
-shellcheck --exclude=SC2317,SC1091,SC2154 -- "${scripts[@]}" || {
+# SC2317 takes a function that only a trap calls for unreachable.
+shellcheck -x -P SCRIPTDIR --exclude=SC2317 -- "${scripts[@]}" || {
   echo "shell: shellcheck has findings"
   exit 1
 }

@@ -2,10 +2,8 @@
 # Copyright 2026 The Loss Scaler Service Authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# tidy: clang-tidy over changed files, or over everything (--all).
-#
-# A changed header is checked through the source beside it, or through the first one that
-# includes it: its own findings are the same in each.
+# tidy: clang-tidy over changed files, or over everything (--all). tidy_sources.py says
+# which source stands for a changed header.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../checkout.sh"
 need tidy clang-tidy clang++ cmake ninja python3
@@ -22,48 +20,19 @@ quietly cmake --build --preset clang --parallel "$jobs" --target "${generated[@]
   exit 1
 }
 
-mapfile -t compiled < <(python3 - build/clang/compile_commands.json <<'PYTHON'
-import json, os, sys
-for entry in json.load(open(sys.argv[1])):
-    path = os.path.relpath(entry["file"])
-    if not path.startswith(("build/", "..")):
-        print(path)
-PYTHON
-)
-
-# The compiled ones among, or standing for, the files on standard input.
-sources_of() {
-  local file root include
-  while read -r file; do
-    case $file in
-      *.cc) printf '%s\n' "$file" ;;
-      *.h)
-        if [[ -f ${file%.h}.cc ]]; then
-          printf '%s\n' "${file%.h}.cc"
-        else
-          include=$file
-          for root in lib client server tests; do
-            include=${include#"$root"/}
-          done
-          grep -lF -e "#include \"$include\"" -e "#include \"${file##*/}\"" "${compiled[@]}" | head -n 1 || true
-        fi
-        ;;
-    esac
-  done | sort -u | grep -xF "$(printf '%s\n' "${compiled[@]}")" || true
-}
-
 if [[ -n ${LOSSSCALER_LINT_ALL:-} ]]; then
-  what="all"
-  sources=("${compiled[@]}")
+  what=all
+  found=$(python3 tests/lint/tidy_sources.py build/clang/compile_commands.json)
 else
-  what="changed"
+  what=changed
   changed=$(bash tests/lint/changed_files.sh)
-  mapfile -t sources < <(sources_of <<<"$changed")
+  found=$(python3 tests/lint/tidy_sources.py build/clang/compile_commands.json --changed <<<"$changed")
 fi
-if ((${#sources[@]} == 0)); then
+if [[ -z $found ]]; then
   echo "tidy: no C++ file has changed"
   exit 0
 fi
+mapfile -t sources <<<"$found"
 
 one() {
   local said

@@ -29,7 +29,6 @@ using lossscaler::testing::IsError;
 using lossscaler::testing::IsErrorSaying;
 using lossscaler::testing::IsOk;
 using lossscaler::testing::MockStub;
-using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::Return;
 
@@ -426,6 +425,18 @@ TEST_F(BadCredentialsTest, ACertificateHasNoKeyOrAKeyNoCertificate) {
   ExpectRefused("not a private key");
   options_.tls = TlsOptions{.private_key = "k"};
   ExpectRefused("not a certificate chain");
+}
+
+TEST_F(BadCredentialsTest, PemBlocksHoldRubbish) {
+  const std::string rubbish =
+      "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n";
+  options_.tls = TlsOptions{.ca_certificates = rubbish};
+  ExpectRefused("certificate 1 of the CA certificates cannot be read");
+  options_.tls = TlsOptions{.ca_certificates = "no PEM at all"};
+  ExpectRefused("no certificate in the CA certificates");
+  options_.tls =
+      TlsOptions{.certificate_chain = rubbish, .private_key = rubbish};
+  ExpectRefused("certificate 1 of the certificate chain cannot be read");
 }
 
 TEST_F(ConnectionTest, ReadsEveryLimitOfTheServer) {

@@ -127,6 +127,13 @@ TEST_F(CtlConnectionFlagsTest, RefusesOtherDeadlines) {
     EXPECT_THAT(err_.str(),
                 HasSubstr(std::string("add one, such as ") + text + "s"));
   }
+  // A unit cures no number that is not finite.
+  for (const char* text : {"nan", "inf", "-inf"}) {
+    const ScopedVariable deadline("LOSSSCALER_DEADLINE", text);
+    EXPECT_EQ(RunWith({}), kWrongUsage) << text;
+    EXPECT_THAT(err_.str(), HasSubstr("LOSSSCALER_DEADLINE: ")) << text;
+    EXPECT_THAT(err_.str(), ::testing::Not(HasSubstr("unit"))) << text;
+  }
   const ScopedVariable deadline("LOSSSCALER_DEADLINE", "10");
   EXPECT_EQ(RunWith({}), kWrongUsage);
   EXPECT_THAT(err_.str(), HasSubstr("LOSSSCALER_DEADLINE: "));

@@ -96,6 +96,23 @@ TEST_F(CtlStepTest, ANegativeNumberIsNoFlag) {
   EXPECT_THAT(losses_, ElementsAre(-1.5F));
 }
 
+TEST_F(CtlStepTest, SaysHowALossThatLooksLikeAFlagIsWritten) {
+  const std::vector<std::vector<const char*>> lines = {
+      {"scale", "a", "-inf"},
+      {"scale", "a", "1", "-inf", "2"},
+      {"scale", "a", "-inf", "--step", "2"}};
+  for (const auto& line : lines) {
+    EXPECT_EQ(Run(line), kWrongUsage);
+    EXPECT_THAT(err_.str(),
+                HasSubstr("\"-inf\" looks like an option; write -- before the "
+                          "losses"));
+  }
+  EXPECT_EQ(Run({"scale", "a", "1", "-.5"}), kWrongUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("write -- before the losses"));
+  EXPECT_EQ(Run({"scale", "a", "1", "-x"}), kWrongUsage);
+  EXPECT_THAT(err_.str(), ::testing::Not(HasSubstr("write --")));
+}
+
 TEST_F(CtlStepTest, RefusesLossesThatAreNoFloat32) {
   for (const char* loss :
        {"1e39", "-1e39", "1e-60", "1x", "0x10", "", " 1", "1,5", "one"}) {

@@ -71,6 +71,36 @@ TEST_F(CtlUsageTest, AnErrorIsOneLineForPeopleWhateverTheServerSends) {
       .WillOnce(Return(absl::InternalError("a\nb\x1b[31m")));
   EXPECT_EQ(Run({"get", "a"}), kRefused);
   EXPECT_EQ(err_.str(), "lossscalerctl: INTERNAL: a b [31m\n");
+  EXPECT_CALL(*connection_, GetSession)
+      .WillOnce(Return(MakeErrorFromParts(absl::StatusCode::kInternal, "why",
+                                          "NEW\x1b[2J\n", {}, std::nullopt)));
+  EXPECT_EQ(Run({"get", "a"}), kRefused);
+  EXPECT_EQ(err_.str(), "lossscalerctl: NEW [2J : why\n");
+}
+
+TEST_F(CtlUsageTest, AResultCommandsNoTerminalWhateverTheServerSends) {
+  ServerInfo server;
+  server.version = "1\x1b[31m\n2";
+  server.features = {"a\tb",
+                     "c\xC2\x9B"
+                     "1m",
+                     "\xC2\xA9\x7F."};
+  EXPECT_CALL(*connection_, GetServerInfo).WillOnce(Return(server));
+  EXPECT_EQ(Run({"info"}), kDone);
+  EXPECT_THAT(out_.str(), HasSubstr(" 1 [31m 2\n"));
+  EXPECT_THAT(out_.str(), HasSubstr(" a b, c 1m, \xC2\xA9 .\n"));
+
+  SessionInfo session = Info("a");
+  session.last_decision = OverflowDecision();
+  session.last_decision->explanation = "one\r\x1b]0;title\x07";
+  EXPECT_CALL(*connection_, GetSession).WillOnce(Return(session));
+  EXPECT_EQ(Run({"get", "a"}), kDone);
+  EXPECT_THAT(out_.str(), HasSubstr(": one  ]0;title\n"));
+
+  session.uid = "u\x1b[1m";
+  EXPECT_CALL(*connection_, CreateSession).WillOnce(Return(session));
+  EXPECT_EQ(Run({"create", "a", "--none"}), kDone);
+  EXPECT_THAT(out_.str(), HasSubstr("(uid u [1m)"));
 }
 
 TEST_F(CtlUsageTest, WrongUsageIsOneLineThatSaysWhereToReadMore) {
@@ -113,6 +143,19 @@ TEST_F(CtlUsageTest, WrongUsageIsJsonForPrograms) {
             kWrongUsage);
   EXPECT_EQ(OneLine(err_)["error"]["message"],
             "--hysteresis needs --dynamic or --preset");
+}
+
+TEST_F(CtlUsageTest, WhatIsWrittenLikeJsonDecides) {
+  const auto asked_for_json = [this](std::vector<const char*> arguments) {
+    EXPECT_EQ(Run(arguments), kWrongUsage);
+    return err_.str().starts_with("{");
+  };
+  EXPECT_TRUE(asked_for_json({"get", "--json=true"}));
+  EXPECT_FALSE(asked_for_json({"get", "--json=false"}));
+  EXPECT_FALSE(asked_for_json({"scale", "a", "--", "--json"}));
+  EXPECT_FALSE(asked_for_json({"get"}));
+  // Not reached, since --deadline has no value.
+  EXPECT_TRUE(asked_for_json({"--json", "get", "a", "--deadline"}));
 }
 
 TEST_F(CtlUsageTest, HelpIsAManualPage) {

@@ -20,7 +20,6 @@ namespace {
 using lossscaler::testing::FakeClock;
 using lossscaler::testing::HasCode;
 using lossscaler::testing::IsError;
-using lossscaler::testing::IsErrorSaying;
 using lossscaler::testing::IsOk;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -158,19 +157,53 @@ TEST_F(RetryLoopTest, NonIdempotentDeadlineIsNotRetried) {
 TEST_F(RetryLoopTest, BudgetSpentNamesAttemptsAndTheLastError) {
   options_.unavailable_budget = absl::Milliseconds(200);
   RetryLoop loop = Loop();
-  // Pauses of 50 and 100 ms fit, 175 ms more do not.
+  // Pauses of 50 and 100 ms fit, 175 ms more do not: there is an attempt when a
+  // tenth of the budget is left, and it is the last.
   ASSERT_THAT(loop.WaitAfter(Lost(), kIdempotent), IsOk());
   ASSERT_THAT(loop.WaitAfter(Lost(), kIdempotent), IsOk());
+  ASSERT_THAT(loop.WaitAfter(Lost(), kIdempotent), IsOk());
+  EXPECT_THAT(clock_.sleeps(),
+              ElementsAre(absl::Milliseconds(50), absl::Milliseconds(100),
+                          absl::Milliseconds(200 - 20 - 150)));
+  EXPECT_EQ(loop.AttemptTimeout(), absl::Milliseconds(20));
   const absl::Status status = loop.WaitAfter(
       MakeRetryableError(Reason::kDraining, "going", absl::Milliseconds(1)),
       kIdempotent);
   EXPECT_THAT(status, IsError(Reason::kUnavailableBudgetSpent));
   EXPECT_THAT(std::string(status.message()),
-              AllOf(HasSubstr("Update"), HasSubstr("3 attempts"),
+              AllOf(HasSubstr("Update"), HasSubstr("4 attempts"),
                     HasSubstr("200ms"), HasSubstr("going")));
   EXPECT_EQ(MetadataOf(status).at("last_reason"), "DRAINING");
   // Nobody is told to wait for what nobody waits for.
   EXPECT_EQ(RetryDelayOf(status), std::nullopt);
+}
+
+TEST_F(RetryLoopTest, OfALongBudgetHalfASecondIsKeptForTheLastAttempt) {
+  options_.initial_backoff = options_.max_backoff = absl::Minutes(4);
+  options_.wait_report_interval = absl::Minutes(2);
+  RetryLoop loop = Loop(/*random=*/0.5);
+  ASSERT_THAT(loop.WaitAfter(Lost(), kIdempotent), IsOk());
+  EXPECT_THAT(clock_.sleeps(), ElementsAre(absl::Milliseconds(59'500)));
+  EXPECT_THAT(loop.WaitAfter(Lost(), kIdempotent),
+              IsError(Reason::kUnavailableBudgetSpent));
+}
+
+// A pause is cut short only where the server did not ask for it.
+TEST_F(RetryLoopTest, WhatTheServerAsksForIsNotCutShort) {
+  options_.wait_report_interval = absl::Minutes(2);
+  RetryLoop loop = Loop();
+  ASSERT_THAT(loop.WaitAfter(MakeRetryableError(Reason::kDraining, "going",
+                                                absl::Milliseconds(59'900)),
+                             kIdempotent),
+              IsOk());
+  EXPECT_THAT(clock_.sleeps(), ElementsAre(absl::Milliseconds(59'900)));
+}
+
+TEST_F(RetryLoopTest, WithoutABudgetNothingIsRetried) {
+  options_.unavailable_budget = absl::ZeroDuration();
+  RetryLoop loop = Loop(/*random=*/0);
+  EXPECT_THAT(loop.WaitAfter(Lost(), kIdempotent),
+              IsError(Reason::kUnavailableBudgetSpent));
 }
 
 TEST_F(RetryLoopTest, BudgetSpentAtOnceIfTheServerAsksForMore) {

@@ -311,6 +311,21 @@ TEST_F(SessionTest, RefusesGradientsDividedByAnotherScale) {
   EXPECT_THAT(step.Update(), IsError(Reason::kVerdictLost));
 }
 
+TEST_F(SessionTest, LocalWorkReportsNoProgress) {
+  TakeVotes();
+  Session session = Open();
+  Step step = session.BeginStep();
+  std::vector<float> gradients(100'000, 1024);
+  const GradientTensor tensor = InPlace("g", std::span(gradients));
+  int reports = 0;
+  EXPECT_THAT(
+      step.UnscaleLocally(
+          {&tensor, 1},
+          {.on_progress = [&reports](const UnscaleProgress&) { ++reports; }}),
+      IsOk());
+  EXPECT_EQ(reports, 0);
+}
+
 TEST_F(SessionTest, UnscalesLocallyWithTheScaleOfTheStep) {
   TakeVotes();
   Session session = Open();
@@ -616,7 +631,8 @@ TEST_F(SessionTest, TensorsRefusedBeforeTheyAreTouchedAreNotLost) {
   EXPECT_THAT(step.UnscaleLocally({&nothing, 1}),
               IsError(Reason::kInvalidTensor));
   for (const Reason reason :
-       {Reason::kInvalidTensor, Reason::kNoTensors, Reason::kTooManyTensors}) {
+       {Reason::kInvalidTensor, Reason::kNoTensors, Reason::kTooManyTensors,
+        Reason::kInvalidCredentials}) {
     EXPECT_CALL(*connection_, Unscale).WillOnce(Return(MakeError(reason, "")));
     EXPECT_THAT(step.Unscale({&nothing, 1}), IsError(reason));
   }

@@ -36,7 +36,6 @@ using lossscaler::testing::OwnedAnswer;
 using lossscaler::testing::RunStream;
 using lossscaler::testing::UnscalePeer;
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 constexpr double kScale = 12.0;  // x / 12 rounds: dividing twice shows.
 

@@ -31,7 +31,7 @@ TEST(ReasonTest, EveryReasonHasANameOfItsOwn) {
 
 TEST(ReasonTest, AllReasonsStartsAndEndsWithTheEnum) {
   EXPECT_EQ(AllReasons().front(), Reason::kInvalidSessionName);
-  EXPECT_EQ(AllReasons().back(), Reason::kMalformedAnswer);
+  EXPECT_EQ(AllReasons().back(), Reason::kFileNotWritten);
 }
 
 struct NamedReason {
@@ -100,6 +100,10 @@ TEST(ReasonTest, NamesAndCodesAreThoseOfTheContract) {
        absl::StatusCode::kInvalidArgument},
       {Reason::kMalformedAnswer, "MALFORMED_ANSWER",
        absl::StatusCode::kInternal},
+      {Reason::kInvalidFile, "INVALID_FILE",
+       absl::StatusCode::kInvalidArgument},
+      {Reason::kFileNotWritten, "FILE_NOT_WRITTEN",
+       absl::StatusCode::kDataLoss},
   };
   for (const NamedReason& entry : contract) {
     EXPECT_EQ(ReasonName(entry.reason), entry.name);

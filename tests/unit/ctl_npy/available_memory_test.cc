@@ -28,9 +28,9 @@ class AvailableMemoryTest : public ::testing::Test {
     Write("cgroup" + folder + "/memory.stat",
           "anon 1\ninactive_anon 5\ninactive_file " + inactive + "\n");
   }
-  std::uint64_t Available() {
-    return AvailableMemory(folder_.path() + "/proc",
-                           folder_.path() + "/cgroup");
+  std::uint64_t Available(std::uint64_t address_space = kNoMemoryLimit) {
+    return AvailableMemory(folder_.path() + "/proc", folder_.path() + "/cgroup",
+                           address_space);
   }
   testing::TempDirectory folder_;
 };
@@ -52,8 +52,18 @@ TEST_F(AvailableMemoryTest, IsLessInAFullControlGroup) {
   EXPECT_EQ(Available(), 0);
 }
 
+TEST_F(AvailableMemoryTest, IsWhatTheAddressSpaceLeavesBesideThreads) {
+  Write("proc/self/status", "Name:\tx\nVmSize:\t  1000 kB\n");
+  // 256 MiB for the threads, 1000 KiB in use.
+  constexpr std::uint64_t kTaken = 256 * 1024 * 1024 + 1000 * 1024;
+  EXPECT_EQ(Available(kTaken + 5), 5);
+  EXPECT_EQ(Available(kTaken - 1), 0);
+  Write("proc/meminfo", "MemAvailable: 1 kB\n");
+  EXPECT_EQ(Available(kTaken + 5000), 1024);
+}
+
 TEST_F(AvailableMemoryTest, IsUnlimitedWhereNothingIsKnown) {
-  EXPECT_EQ(Available(), UINT64_MAX);
+  EXPECT_EQ(Available(), kNoMemoryLimit);
 }
 
 }  // namespace

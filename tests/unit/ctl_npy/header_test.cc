@@ -181,6 +181,9 @@ TEST(NpyHeader, WhatIsNoHeaderIsRefusedInWords) {
       {Version1("{'fortran_order': 1}"), "True or False"},
       {Version1("{'descr': '<f4' 'shape': ()}"), "no dictionary at"},
       {Version1("{'descr"), "no dictionary at"},
+      {Version1("{'descr': '<f4}  \n"), "no dictionary at \"\\'<f4}\""},
+      {Version1("{'descr': '<f4, 'shape': ()}"), "no dictionary at \"shape"},
+      {Version1("{'descr': 4  , 'shape': ()}"), "descr \"4\""},
       {Version1("{'descr': '<f4', 'fortran_order': False, 'shape': ()} x"),
        "goes on"},
   };

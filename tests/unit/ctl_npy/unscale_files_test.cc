@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -35,7 +36,6 @@ namespace lossscaler::ctl {
 namespace {
 
 using namespace std::string_literals;  // NOLINT: "..."s keeps zero bytes.
-using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -72,17 +72,22 @@ class UnscaleFilesTest : public ::testing::Test {
           ++calls_;
           names_.clear();
           session_ = call.session;
-          UnscaleAnswer answer{
-              .scale = scale_, .step = 7, .epoch = 1, .tensors = {}};
           for (const GradientTensor& tensor : call.tensors) {
             names_.push_back(tensor.name);
-            answer.tensors.push_back(Unscale(
-                tensor.type, tensor.input, tensor.element_count(),
-                tensor.output_type, tensor.output, 0,
-                {.scale = scale_, .statistics = !call.skip_statistics}));
           }
-          return answer;
+          return Answer(call);
         });
+  }
+  // What a server answers.
+  UnscaleAnswer Answer(const UnscaleCall& call) const {
+    UnscaleAnswer answer{.scale = scale_, .step = 7, .epoch = 1, .tensors = {}};
+    for (const GradientTensor& tensor : call.tensors) {
+      answer.tensors.push_back(
+          Unscale(tensor.type, tensor.input, tensor.element_count(),
+                  tensor.output_type, tensor.output, 0,
+                  {.scale = scale_, .statistics = !call.skip_statistics}));
+    }
+    return answer;
   }
 
   std::string Path(const std::string& name) const {
@@ -253,7 +258,9 @@ TEST_F(UnscaleFilesTest, FailsOnOverflowOnlyIfAsked) {
   UnscaleRequest request = To(Path("b.npy"), {in});
   EXPECT_EQ(Run(request), kDone);
   EXPECT_THAT(out_.str(), HasSubstr("nan at (1,), element 1"));
-  EXPECT_THAT(out_.str(), HasSubstr("overflow: yes"));
+  EXPECT_THAT(out_.str(),
+              HasSubstr("overflow: yes  norm of the finite elements: 0.25  "
+                        "their absolute maximum: 0.25  scale: 4"));
   request.fail_on_overflow = true;
   EXPECT_EQ(Run(request), kOverflowFound);
   EXPECT_TRUE(fs::exists(Path("b.npy")));
@@ -261,6 +268,8 @@ TEST_F(UnscaleFilesTest, FailsOnOverflowOnlyIfAsked) {
       Write("good.npy", Npy("'<f4'", "(1,)", Bytes<float>({1})));
   request.inputs = {good};
   EXPECT_EQ(Run(request), kDone);
+  EXPECT_THAT(out_.str(), HasSubstr("overflow: no  norm: 0.25  absolute "
+                                    "maximum: 0.25  scale: 4"));
 }
 
 TEST_F(UnscaleFilesTest, NormsAreUnknownWithoutStatistics) {
@@ -376,7 +385,7 @@ TEST_F(UnscaleFilesTest, FolderOfSomebodyElseIsRefused) {
     const int code = Run(To(Path("theirs"), {a}));
     return absl::StrCat(code, " ", calls_, " ", err_.str());
   });
-  EXPECT_THAT(said, StartsWith("2 0 lossscalerctl: INVALID_ARGUMENT: "));
+  EXPECT_THAT(said, StartsWith("2 0 lossscalerctl: INVALID_FILE: "));
   EXPECT_THAT(said, HasSubstr("theirs: is not a folder one can write to"));
   EXPECT_TRUE(fs::is_empty(Path("theirs")));
 }
@@ -423,15 +432,107 @@ TEST_F(UnscaleFilesTest, ProgressIsDrawnOnlyIfAsked) {
   for (const bool progress : {true, false}) {
     EXPECT_CALL(connection_, Unscale).WillOnce([&](const UnscaleCall& call) {
       EXPECT_EQ(call.on_progress != nullptr, progress);
-      if (call.on_progress)
+      if (call.on_progress) {
         call.on_progress({.bytes_done = 4, .bytes_total = 4});
+      }
       return UnscaleAnswer{.tensors = {UnscaleVerdict{.element_count = 1}}};
     });
     UnscaleRequest request = To("", {a});
     request.progress = progress;
     EXPECT_EQ(Run(request), kDone);
-    EXPECT_EQ(err_.str().find("100%") != std::string::npos, progress);
+    for (const char* part : {"100%", "\rreading 1 file, 4 B ..."}) {
+      EXPECT_EQ(err_.str().find(part) != std::string::npos, progress) << part;
+    }
   }
+  EXPECT_CALL(connection_, Unscale).WillOnce([this](const auto& call) {
+    return Answer(call);
+  });
+  UnscaleRequest request = To(a, {a});
+  request.progress = true;
+  EXPECT_EQ(Run(request), kDone);
+  EXPECT_THAT(err_.str(), HasSubstr("\rwriting 1 file, 4 B ..."));
+}
+
+TEST_F(UnscaleFilesTest, InputThatIsReplacedMeanwhileIsNotLookedAtAgain) {
+  const std::string npy = Npy("'<f4'", "(2,)", Bytes<float>({8, NAN}));
+  const auto then = [this](const std::function<void()>& what) {
+    EXPECT_CALL(connection_, Unscale).WillOnce([this, what](const auto& call) {
+      what();
+      return Answer(call);
+    });
+  };
+  const auto value = [this] {
+    return nlohmann::json::parse(out_.str())["files"][0]["first_bad"]["value"];
+  };
+  const std::string a = Write("a.npy", npy);
+  const UnscaleRequest request = To(Path("b.npy"), {a});
+  then([&] { fs::remove(a); });
+  EXPECT_EQ(Run(request, Format::kJson), kDone) << err_.str();
+  EXPECT_TRUE(value().is_null()) << value();
+  EXPECT_EQ(Read("b.npy").substr(128, 4), Bytes<float>({2}));
+
+  Write("a.npy", npy);
+  then([&] {
+    fs::rename(Write("new", Npy("'<f4'", "(2,)", Bytes<float>({1, 1}))), a);
+  });
+  EXPECT_EQ(Run(request), kDone) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("? at (1,), element 1"));
+  EXPECT_EQ(Read("b.npy").substr(128, 4), Bytes<float>({2}));
+
+  // What was not unscaled in place is in memory still. 0xfc00 is -inf.
+  Write("a.npy", Npy("'<f2'", "(1,)", Bytes<std::uint16_t>({0xfc00})));
+  then([&] { fs::remove(a); });
+  EXPECT_EQ(Run(request, Format::kJson), kDone) << err_.str();
+  EXPECT_EQ(value(), "-inf");
+}
+
+TEST_F(UnscaleFilesTest, ResultsThatAreInPlaceAreNamedWhenTheNextIsNot) {
+  const std::string npy = Npy("'<f4'", "(1,)", Bytes<float>({4}));
+  fs::create_directory(Path("out"));
+  EXPECT_CALL(connection_, Unscale).WillOnce([this](const auto& call) {
+    fs::create_directory(Path("out/b.npy"));
+    return Answer(call);
+  });
+  const UnscaleRequest request =
+      To(Path("out"),
+         {Write("a.npy", npy), Write("b.npy", npy), Write("c.npy", npy)});
+  EXPECT_EQ(Run(request, Format::kJson), kRefused);
+  EXPECT_THAT(out_.str(), IsEmpty());
+  const auto error = nlohmann::json::parse(err_.str())["error"];
+  EXPECT_EQ(error["reason"], "FILE_NOT_WRITTEN");
+  EXPECT_EQ(error["message"],
+            absl::StrCat(Path("out/b.npy"),
+                         ": cannot be put in its place: Is a directory; these "
+                         "results were written: ",
+                         Path("out/a.npy")));
+  EXPECT_EQ(error["metadata"]["file"], Path("out/b.npy"));
+  EXPECT_EQ(error["metadata"]["error"], "Is a directory");
+  EXPECT_EQ(error["metadata"]["written"], Path("out/a.npy"));
+  EXPECT_EQ(Read("out/a.npy").substr(128), Bytes<float>({1}));
+  EXPECT_EQ(std::distance(fs::directory_iterator(Path("out")), {}), 2);
+}
+
+TEST_F(UnscaleFilesTest, FolderThatCannotBeReadTakesResults) {
+  const std::string a = Write("a.npy", Npy("'<f4'", "(1,)", Bytes<float>({4})));
+  fs::create_directory(Path("letterbox"));
+  chmod(folder_.path().c_str(), 0755);
+  chmod(Path("letterbox").c_str(), geteuid() == 0 ? 0733 : 0333);
+  const std::string said = testing::InChild([&] {
+    if (geteuid() == 0 && setuid(65534) != 0) _exit(1);
+    const int code = Run(To(Path("letterbox"), {a}));
+    return absl::StrCat(code, " ", err_.str());
+  });
+  chmod(Path("letterbox").c_str(), 0755);
+  EXPECT_EQ(said, "0 ");
+  EXPECT_EQ(Read("letterbox/a.npy").substr(128), Bytes<float>({1}));
+}
+
+TEST_F(UnscaleFilesTest, ErrorsOfFilesSayInJsonWhatTheyAreAbout) {
+  EXPECT_EQ(Run(To("", {Path("no.npy")}), Format::kJson), kWrongUsage);
+  auto error = nlohmann::json::parse(err_.str())["error"];
+  EXPECT_EQ(error["reason"], "INVALID_FILE");
+  EXPECT_EQ(error["metadata"]["file"], Path("no.npy"));
+  EXPECT_EQ(error["metadata"]["error"], "No such file or directory");
 }
 
 }  // namespace

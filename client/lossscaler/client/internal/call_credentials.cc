@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "lossscaler/client/internal/bearer_token.h"
 #include "lossscaler/client/internal/local_address.h"
+#include "lossscaler/client/internal/pem_check.h"
 #include "lossscaler/core/error.h"
 
 namespace lossscaler::internal {
@@ -15,7 +16,7 @@ namespace {
 
 absl::Status CheckTls(const TlsOptions& tls) {
   const bool has_chain = !tls.certificate_chain.empty();
-  if (has_chain == !tls.private_key.empty()) return absl::OkStatus();
+  if (has_chain == !tls.private_key.empty()) return CheckPem(tls);
   const std::string given = has_chain ? "a certificate chain" : "a private key";
   const std::string missing =
       has_chain ? "a private key" : "a certificate chain";
@@ -48,17 +49,16 @@ absl::Status CheckToken(const ClientOptions& options) {
 
 }  // namespace
 
-absl::Status Authorize(const ClientOptions& options,
-                       grpc::ClientContext* context) {
-  if (options.tls) {
-    const absl::Status status = CheckTls(*options.tls);
-    if (!status.ok()) return status;
-  }
-  if (options.token.empty()) return absl::OkStatus();
-  const absl::Status status = CheckToken(options);
-  if (!status.ok()) return status;
+absl::Status CheckCredentials(const ClientOptions& options) {
+  absl::Status status;
+  if (options.tls) status = CheckTls(*options.tls);
+  if (status.ok() && !options.token.empty()) status = CheckToken(options);
+  return status;
+}
+
+void AddToken(const ClientOptions& options, grpc::ClientContext* context) {
+  if (options.token.empty()) return;
   context->AddMetadata("authorization", absl::StrCat("Bearer ", options.token));
-  return absl::OkStatus();
 }
 
 }  // namespace lossscaler::internal

@@ -213,8 +213,9 @@ absl::Status ConnectionImpl::WatchOnce(
     const std::function<bool(const Decision&)>& see,
     v1::WatchSessionRequest* request, RetryLoop* loop, bool* stopped) {
   grpc::ClientContext context;
-  absl::Status status = Authorize(options_, &context);
-  if (!status.ok()) return status;
+  if (!credentials_.ok()) return credentials_;
+  AddToken(options_, &context);
+  absl::Status status;
   const std::unique_ptr<Stub::DecisionReader> reader =
       stub_->WatchSession(&context, *request);
   v1::WatchSessionResponse response;

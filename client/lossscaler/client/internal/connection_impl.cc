@@ -107,12 +107,13 @@ absl::Status CheckDecision(const Decision& decision, const UpdateCall& call) {
   return absl::OkStatus();
 }
 
-// Whether a server refuses the tensors of a call at large: after some of them
-// were divided that is no way to end.
-bool RefusesTensors(const absl::Status& status) {
+// Whether a server refuses a call at large: after some of its tensors were
+// divided that is no way to end.
+bool RefusesAtLarge(const absl::Status& status) {
   const std::optional<Reason> reason = ReasonOf(status);
   return reason == Reason::kInvalidTensor || reason == Reason::kNoTensors ||
-         reason == Reason::kTooManyTensors;
+         reason == Reason::kTooManyTensors ||
+         reason == Reason::kInvalidCredentials;
 }
 
 // gRPC wants a point in time, and infinite durations have none.
@@ -157,6 +158,7 @@ ConnectionImpl::ConnectionImpl(std::shared_ptr<Stub> stub,
                                const ClientOptions& options)
     : stub_(std::move(stub)),
       options_(options),
+      credentials_(CheckCredentials(options)),
       clock_(options.clock ? options.clock
                            : std::make_shared<BoottimeClock>()) {}
 
@@ -181,12 +183,13 @@ absl::Status ConnectionImpl::Call(std::string_view name,
 absl::Status ConnectionImpl::Retry(
     std::string_view name, Idempotency idempotency,
     const std::function<absl::Status(grpc::ClientContext*)>& attempt) {
+  if (!credentials_.ok()) return credentials_;
   RetryLoop loop = StartLoop(name);
   for (;;) {
     grpc::ClientContext context;
     context.set_deadline(DeadlineIn(loop.AttemptTimeout()));
-    absl::Status status = Authorize(options_, &context);
-    if (status.ok()) status = attempt(&context);
+    AddToken(options_, &context);
+    absl::Status status = attempt(&context);
     if (status.ok()) return status;
     status = loop.WaitAfter(status, idempotency);
     if (!status.ok()) return status;
@@ -379,6 +382,7 @@ absl::StatusOr<UnscaleAnswer> ConnectionImpl::Unscale(const UnscaleCall& call) {
   if (!status.ok()) return status;
   const absl::StatusOr<UnscalePlan> plan = PlanUnscale(call.tensors);
   if (!plan.ok()) return plan.status();
+  if (!credentials_.ok()) return credentials_;
   PumpOptions pump_options{
       .chunk_bytes = LargestPayload(*plan, options_.chunk_bytes),
       .max_chunks_in_flight = options_.max_chunks_in_flight,
@@ -401,7 +405,7 @@ absl::StatusOr<UnscaleAnswer> ConnectionImpl::Unscale(const UnscaleCall& call) {
                         loop.Within(options_.stream_stall_timeout));
     if (status.ok()) break;
     if (!IsRetryable(status, Idempotency::kIdempotent)) {
-      if (pump.answers() > 0 && RefusesTensors(status)) {
+      if (pump.answers() > 0 && RefusesAtLarge(status)) {
         status = MalformedAnswer("Unscale", status);
       }
       return loop.WaitAfter(status, Idempotency::kIdempotent);
@@ -432,10 +436,11 @@ absl::StatusOr<UpdateAnswer> ConnectionImpl::Update(const UpdateCall& call) {
 
   v1::UpdateResponse response;
   if (call.single_attempt) {
+    if (!credentials_.ok()) return credentials_;
     grpc::ClientContext context;
     context.set_deadline(DeadlineIn(*call.single_attempt));
-    status = Authorize(options_, &context);
-    if (status.ok()) status = stub_->Update(&context, request, &response);
+    AddToken(options_, &context);
+    status = stub_->Update(&context, request, &response);
   } else {
     const bool idempotent = call.step || !call.vote.request_id.empty();
     status = Call(

@@ -92,6 +92,8 @@ class ConnectionImpl : public Connection {
 
   const std::shared_ptr<Stub> stub_;
   const ClientOptions options_;
+  // The error of every call that would need them, or OK.
+  const absl::Status credentials_;
   const std::shared_ptr<Clock> clock_;
 };
 

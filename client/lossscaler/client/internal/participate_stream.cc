@@ -40,11 +40,12 @@ class Reactor : public Stub::ParticipateReactor,
 
   void Start(Stub* stub, const ClientOptions& options,
              v1::ParticipateOpen open) {
-    if (absl::Status status = Authorize(options, &context_); !status.ok()) {
+    if (absl::Status status = CheckCredentials(options); !status.ok()) {
       outgoing_.End();
       std::exchange(events_, nullptr)->OnClosed(status);
       return;
     }
+    AddToken(options, &context_);
     self_ = shared_from_this();
     stub->Participate(&context_, this);
     // Messages are written from any thread: the hold lasts until the last read

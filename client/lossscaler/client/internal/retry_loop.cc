@@ -15,6 +15,10 @@
 namespace lossscaler::internal {
 namespace {
 
+// What the last pause leaves of the budget for one more attempt: a tenth, and
+// no more than this.
+constexpr absl::Duration kLongestLastAttempt = absl::Milliseconds(500);
+
 std::string CodeText(const absl::Status& status) {
   return absl::StatusCodeToString(status.code());
 }
@@ -80,16 +84,19 @@ absl::Status RetryLoop::WaitAfterRetryable(const absl::Status& error) {
     first_failure_ = now;
     next_report_ = now + options_.wait_report_interval;
   }
+  const absl::Time end = *first_failure_ + options_.unavailable_budget;
+  const absl::Time last_attempt =
+      end - std::min(options_.unavailable_budget / 10, kLongestLastAttempt);
+  // What the server asks for is waited for whole, or not at all.
+  const absl::Time asked =
+      now + RetryDelayOf(error).value_or(absl::ZeroDuration());
+  if (now >= last_attempt || asked >= end) return BudgetSpent(error);
   // Full jitter: a crowd that lost its server together does not come back
   // together.
-  const absl::Duration pause = std::max(
-      random_() * backoff_, RetryDelayOf(error).value_or(absl::ZeroDuration()));
+  const absl::Time resume =
+      std::max(std::min(now + random_() * backoff_, last_attempt), asked);
   backoff_ =
       std::min(backoff_ * options_.backoff_multiplier, options_.max_backoff);
-  const absl::Time resume = now + pause;
-  if (resume >= *first_failure_ + options_.unavailable_budget) {
-    return BudgetSpent(error);
-  }
   for (;;) {
     if (now >= next_report_) Report(now, error);
     if (now >= resume) return absl::OkStatus();

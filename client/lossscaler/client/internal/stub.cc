@@ -3,6 +3,7 @@
 
 #include "lossscaler/client/internal/stub.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -32,53 +33,53 @@ class GrpcStub : public Stub {
   absl::Status CreateSession(grpc::ClientContext* context,
                              const v1::CreateSessionRequest& request,
                              v1::CreateSessionResponse* response) override {
-    Connect();
+    Connect(*context);
     return FromGrpc(stub_->CreateSession(context, request, response));
   }
   absl::Status GetSession(grpc::ClientContext* context,
                           const v1::GetSessionRequest& request,
                           v1::GetSessionResponse* response) override {
-    Connect();
+    Connect(*context);
     return FromGrpc(stub_->GetSession(context, request, response));
   }
   absl::Status ListSessions(grpc::ClientContext* context,
                             const v1::ListSessionsRequest& request,
                             v1::ListSessionsResponse* response) override {
-    Connect();
+    Connect(*context);
     return FromGrpc(stub_->ListSessions(context, request, response));
   }
   absl::Status DeleteSession(grpc::ClientContext* context,
                              const v1::DeleteSessionRequest& request,
                              v1::DeleteSessionResponse* response) override {
-    Connect();
+    Connect(*context);
     return FromGrpc(stub_->DeleteSession(context, request, response));
   }
   absl::Status RestoreSession(grpc::ClientContext* context,
                               const v1::RestoreSessionRequest& request,
                               v1::RestoreSessionResponse* response) override {
-    Connect();
+    Connect(*context);
     return FromGrpc(stub_->RestoreSession(context, request, response));
   }
   absl::Status ScaleLoss(grpc::ClientContext* context,
                          const v1::ScaleLossRequest& request,
                          v1::ScaleLossResponse* response) override {
-    Connect();
+    Connect(*context);
     return FromGrpc(stub_->ScaleLoss(context, request, response));
   }
   absl::Status Update(grpc::ClientContext* context,
                       const v1::UpdateRequest& request,
                       v1::UpdateResponse* response) override {
-    Connect();
+    Connect(*context);
     return FromGrpc(stub_->Update(context, request, response));
   }
   absl::Status GetServerInfo(grpc::ClientContext* context,
                              const v1::GetServerInfoRequest& request,
                              v1::GetServerInfoResponse* response) override {
-    Connect();
+    Connect(*context);
     return FromGrpc(stub_->GetServerInfo(context, request, response));
   }
   void Unscale(grpc::ClientContext* context, UnscaleReactor* reactor) override {
-    Connect();
+    Connect(*context);
     stub_->async()->Unscale(context, reactor);
   }
   absl::Status JoinSession(grpc::ClientContext* context,
@@ -115,14 +116,16 @@ class GrpcStub : public Stub {
   // A connection is only made while somebody waits for something on the
   // channel, and a call does not wait once an attempt to connect has failed. So
   // that a server which has come back is found by the next attempt, rather than
-  // by gRPC's own look around every five seconds, wait here for a moment.
-  void Connect() {
+  // by gRPC's own look around every five seconds, wait here for a moment, but
+  // no longer than the call may take.
+  void Connect(const grpc::ClientContext& context) {
     const grpc_connectivity_state state = channel_->GetState(false);
     if (state != GRPC_CHANNEL_CONNECTING &&
         state != GRPC_CHANNEL_TRANSIENT_FAILURE) {
       return;
     }
-    channel_->WaitForConnected(std::chrono::system_clock::now() + kConnectWait);
+    channel_->WaitForConnected(std::min(
+        context.deadline(), std::chrono::system_clock::now() + kConnectWait));
   }
 
   const std::shared_ptr<grpc::Channel> channel_;

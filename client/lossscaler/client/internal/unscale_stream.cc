@@ -28,8 +28,7 @@ UnscaleStream::UnscaleStream(UnscalePump* pump, v1::UnscaleOpen open)
 
 absl::Status UnscaleStream::Run(Stub* stub, const ClientOptions& options,
                                 absl::Duration stall_timeout) {
-  const absl::Status status = Authorize(options, &context_);
-  if (!status.ok()) return status;
+  AddToken(options, &context_);
   stub->Unscale(&context_, this);
   StartWrite(&request_);
   StartRead(&response_);

@@ -24,7 +24,8 @@ class UnscaleStream : private Stub::UnscaleReactor {
   UnscaleStream(UnscalePump* pump, v1::UnscaleOpen open);
 
   // Blocks until the stream has ended; see UnscalePump::WaitForStream().
-  // INVALID_CREDENTIALS: it was not started; see Authorize().
+  //
+  // REQUIRES: CheckCredentials(options).ok().
   absl::Status Run(Stub* stub, const ClientOptions& options,
                    absl::Duration stall_timeout);
 
