@@ -85,30 +85,30 @@ class GrpcStub : public Stub {
   absl::Status JoinSession(grpc::ClientContext* context,
                            const v1::JoinSessionRequest& request,
                            v1::JoinSessionResponse* response) override {
-    Connect();
+    Connect(*context);
     return FromGrpc(stub_->JoinSession(context, request, response));
   }
   absl::Status LeaveSession(grpc::ClientContext* context,
                             const v1::LeaveSessionRequest& request,
                             v1::LeaveSessionResponse* response) override {
-    Connect();
+    Connect(*context);
     return FromGrpc(stub_->LeaveSession(context, request, response));
   }
   absl::Status ListDecisions(grpc::ClientContext* context,
                              const v1::ListDecisionsRequest& request,
                              v1::ListDecisionsResponse* response) override {
-    Connect();
+    Connect(*context);
     return FromGrpc(stub_->ListDecisions(context, request, response));
   }
   void Participate(grpc::ClientContext* context,
                    ParticipateReactor* reactor) override {
-    Connect();
+    Connect(*context);
     stub_->async()->Participate(context, reactor);
   }
   std::unique_ptr<DecisionReader> WatchSession(
       grpc::ClientContext* context,
       const v1::WatchSessionRequest& request) override {
-    Connect();
+    Connect(*context);
     return stub_->WatchSession(context, request);
   }
 
