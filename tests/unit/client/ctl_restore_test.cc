@@ -15,7 +15,6 @@
 namespace lossscaler::ctl {
 namespace {
 
-using ::testing::_;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::Return;

@@ -20,7 +20,9 @@ namespace {
 
 constexpr int kKeepaliveMillis = 20'000;
 constexpr int kKeepaliveTimeoutMillis = 10'000;
-constexpr int kMinReconnectMillis = 100;
+constexpr int kInitialBackoffMillis = 100;
+// What a connection may take to come about, TLS included, also far away.
+constexpr int kConnectMillis = 5'000;
 constexpr int kMaxReconnectMillis = 2'000;
 constexpr std::chrono::milliseconds kConnectWait(100);
 
@@ -155,8 +157,9 @@ std::shared_ptr<grpc::Channel> MakeChannel(const ClientOptions& options) {
   // A stream that waits for its server is silent; pings must go on.
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 0);
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kMinReconnectMillis);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kMinReconnectMillis);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS,
+                   kInitialBackoffMillis);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMillis);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxReconnectMillis);
   // Two clients of one process do not share a connection, nor its backoff.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
