@@ -80,7 +80,7 @@ Found Find(const Flags& flags, const ConnectionSetting& setting) {
 absl::Status SetDeadline(const Flags& flags, ClientOptions* options) {
   absl::Duration deadline = kDefaultDeadline;
   if (const Found found = Find(flags, kDeadline); !found.value.empty()) {
-    const absl::StatusOr<absl::Duration> parsed = ParseDeadline(found.value);
+    const auto parsed = ParseValue<absl::Duration>(found.value);
     if (!parsed.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat(found.source, ": ", parsed.status().message()));

@@ -3,7 +3,6 @@
 
 #include "ctl/scaler_flags.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -12,31 +11,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "ctl/value_flags.h"
-#include "lossscaler/core/error.h"
 #include "lossscaler/core/number_text.h"
 #include "lossscaler/core/presets.h"
 #include "lossscaler/core/scaler_members.h"
 
 namespace lossscaler::ctl {
 namespace {
-
-std::string Join(std::span<const std::string_view> words) {
-  return absl::StrJoin(words, ", ",
-                       [](std::string* out, auto word) { out->append(word); });
-}
-
-template <typename Enum>
-absl::StatusOr<Enum> ParseWord(std::string_view text) {
-  const auto& words = kWords<Enum>;
-  const auto found = std::find(words.begin(), words.end(), text);
-  if (found == words.end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Quoted(text), " is not one of ", Join(words)));
-  }
-  return static_cast<Enum>(found - words.begin());
-}
 
 // Adds the flags of the knobs of a Dynamic scaler.
 class KnobFlags {
@@ -63,18 +44,11 @@ class KnobFlags {
   template <typename Enum>
   void AddWord(const std::string& flag, Enum DynamicOptions::*field,
                const std::string& help) {
-    const std::string text =
-        absl::StrCat(help, ": ", Join(kWords<Enum>), " (default ",
-                     std::string(Word(defaults_.*field)), ")");
-    create_
-        ->add_option_function<std::string>(
-            flag,
-            [change = Changes<Enum>(flag, field)](const std::string& word) {
-              change(*ParseWord<Enum>(word));
-            },
-            text)
-        ->type_name("WORD")
-        ->check(Check(ParseWord<Enum>))
+    AddWordFlag(create_, flag, help, kWords<Enum>,
+                static_cast<std::size_t>(defaults_.*field),
+                [change = Changes<Enum>(flag, field)](std::size_t index) {
+                  change(static_cast<Enum>(index));
+                })
         ->group(kGroup);
   }
 
@@ -148,7 +122,7 @@ void AddScalerFlags(CLI::App* create, ScalerFlags* flags) {
       kind, "--preset",
       absl::StrCat("a dynamic scale as another system has it; knobs given "
                    "beside it change it: ",
-                   Join(PresetNames())),
+                   JoinWords(PresetNames())),
       &flags->preset)
       ->type_name("NAME");
   KnobFlags knobs(create, flags);

@@ -3,12 +3,14 @@
 
 #include "ctl/value_flags.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <system_error>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "lossscaler/core/error.h"
 
 namespace lossscaler::ctl {
@@ -60,15 +62,8 @@ absl::StatusOr<float> ParseValue(std::string_view text) {
                       "is outside the range of float32");
 }
 
-CLI::App* AddExclusiveGroup(CLI::App* app, const std::string& name) {
-  CLI::App* const group = app->add_option_group(name);
-  // Groups inherit --help, which is none of the choices.
-  group->set_help_flag();
-  group->require_option(1);
-  return group;
-}
-
-absl::StatusOr<absl::Duration> ParseDeadline(std::string_view text) {
+template <>
+absl::StatusOr<absl::Duration> ParseValue(std::string_view text) {
   if (const auto number = ParseValue<double>(text);
       number.ok() && std::isfinite(*number)) {
     return Wrong(text, absl::StrCat("has no unit; add one, such as ",
@@ -83,6 +78,48 @@ absl::StatusOr<absl::Duration> ParseDeadline(std::string_view text) {
     return Wrong(text, "is not between 0s and 24h");
   }
   return duration;
+}
+
+absl::StatusOr<std::size_t> ParseWord(std::span<const std::string_view> words,
+                                      std::string_view text) {
+  const auto found = std::find(words.begin(), words.end(), text);
+  if (found == words.end()) {
+    return Wrong(text, absl::StrCat("is not one of ", JoinWords(words)));
+  }
+  return found - words.begin();
+}
+
+std::string JoinWords(std::span<const std::string_view> words) {
+  return absl::StrJoin(words, ", ",
+                       [](std::string* out, auto word) { out->append(word); });
+}
+
+CLI::Option* AddWordFlag(CLI::App* app, const std::string& flag,
+                         const std::string& help,
+                         std::span<const std::string_view> words,
+                         std::size_t by_default,
+                         std::function<void(std::size_t)> set) {
+  const auto parse = [words](std::string_view text) {
+    return ParseWord(words, text);
+  };
+  return app
+      ->add_option_function<std::string>(
+          flag,
+          [parse, set = std::move(set)](const std::string& text) {
+            set(*parse(text));
+          },
+          absl::StrCat(help, ": ", JoinWords(words), " (default ",
+                       std::string(words[by_default]), ")"))
+      ->type_name("WORD")
+      ->check(Check(parse));
+}
+
+CLI::App* AddExclusiveGroup(CLI::App* app, const std::string& name) {
+  CLI::App* const group = app->add_option_group(name);
+  // Groups inherit --help, which is none of the choices.
+  group->set_help_flag();
+  group->require_option(1);
+  return group;
 }
 
 }  // namespace lossscaler::ctl

@@ -9,8 +9,10 @@
 #ifndef LOSSSCALER_CTL_VALUE_FLAGS_H_
 #define LOSSSCALER_CTL_VALUE_FLAGS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,8 +24,10 @@
 
 namespace lossscaler::ctl {
 
-// What it reads text as: std::string, std::int64_t, double or float. "inf" and
-// "nan" are numbers. The error says what is wrong with the text.
+// What it reads text as: std::string, std::int64_t, double, float or
+// absl::Duration. "inf" and "nan" are numbers; a duration is "10s", "500ms" or
+// "1m30s", not negative and at most 24 hours. The error says what is wrong with
+// the text.
 template <typename T>
 absl::StatusOr<T> ParseValue(std::string_view text);
 template <>
@@ -34,9 +38,14 @@ template <>
 absl::StatusOr<double> ParseValue(std::string_view text);
 template <>
 absl::StatusOr<float> ParseValue(std::string_view text);
+template <>
+absl::StatusOr<absl::Duration> ParseValue(std::string_view text);
 
-// "10s", "500ms", "1m30s": not negative and at most 24 hours.
-absl::StatusOr<absl::Duration> ParseDeadline(std::string_view text);
+// The index of `text` in `words`, which the error lists.
+absl::StatusOr<std::size_t> ParseWord(std::span<const std::string_view> words,
+                                      std::string_view text);
+// "one, two, three".
+std::string JoinWords(std::span<const std::string_view> words);
 
 // How the help spells a value of the type.
 template <typename T>
@@ -45,6 +54,8 @@ template <>
 inline constexpr std::string_view kValueName<std::string> = "TEXT";
 template <>
 inline constexpr std::string_view kValueName<std::int64_t> = "N";
+template <>
+inline constexpr std::string_view kValueName<absl::Duration> = "DURATION";
 
 // A group of flags of which exactly one is given.
 CLI::App* AddExclusiveGroup(CLI::App* app, const std::string& name);
@@ -79,6 +90,13 @@ CLI::Option* AddValueTo(CLI::App* app, const std::string& names,
   return AddValue<T>(app, names, help,
                      [target](T value) { *target = std::move(value); });
 }
+
+// A flag whose value is one of `words`; `set` is called with its index.
+CLI::Option* AddWordFlag(CLI::App* app, const std::string& flag,
+                         const std::string& help,
+                         std::span<const std::string_view> words,
+                         std::size_t by_default,
+                         std::function<void(std::size_t)> set);
 
 // An argument of one value or more.
 template <typename T>

@@ -39,13 +39,12 @@ absl::StatusOr<Decision> DecisionLog::FindStep(const SessionState& state,
                                                std::int64_t step) const {
   {
     MutexLock lock(&mutex_);
-    // Steps are consecutive, so a decision's place follows from its number.
-    if (!recent_.empty() && step >= recent_.front().step) {
-      const std::int64_t index = step - recent_.front().step;
-      if (index < static_cast<std::int64_t>(recent_.size())) {
-        return recent_[static_cast<std::size_t>(index)];
-      }
-    }
+    const auto kept = std::lower_bound(
+        recent_.begin(), recent_.end(), step,
+        [](const Decision& decision, std::int64_t wanted) {
+          return decision.step < wanted;
+        });
+    if (kept != recent_.end() && kept->step == step) return *kept;
   }
   absl::StatusOr<std::optional<Decision>> found =
       store_->FindDecision(state.uid, step);
@@ -60,6 +59,23 @@ absl::StatusOr<Decision> DecisionLog::FindStep(const SessionState& state,
                       {"expected_step", absl::StrCat(state.step)}});
   }
   return **std::move(found);
+}
+
+absl::StatusOr<std::optional<Decision>> DecisionLog::FindNext(
+    const SessionState& state, std::int64_t step) const {
+  absl::StatusOr<Decision> found = FindStep(state, step);
+  if (ReasonOf(found.status()) != Reason::kStepForgotten) return found;
+  // The journal drops the oldest first: it has never had this one if it still
+  // has the one before.
+  if (const auto before = FindStep(state, step - 1); !before.ok()) {
+    return found.status();
+  }
+  absl::StatusOr<std::vector<Decision>> later =
+      store_->ReadDecisions(state.uid, step, 1);
+  if (!later.ok()) return CouldNotRead(later.status());
+  // What is written and has not been answered yet is as if it were not there.
+  if (later->empty() || later->front().step >= state.step) return std::nullopt;
+  return std::move(later->front());
 }
 
 absl::StatusOr<std::int64_t> DecisionLog::FirstKept(

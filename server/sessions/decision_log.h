@@ -45,6 +45,13 @@ class DecisionLog {
                                     std::int64_t step) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // The decision of a decided step or, if its number was passed over (see
+  // RequireRestore()), of the next one; nullopt: that is yet to come.
+  // STEP_FORGOTTEN, STORE_UNAVAILABLE.
+  absl::StatusOr<std::optional<Decision>> FindNext(const SessionState& state,
+                                                   std::int64_t step) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
   // The oldest step whose decision the journal has; the open one if there is
   // none. STORE_UNAVAILABLE.
   absl::StatusOr<std::int64_t> FirstKept(const SessionState& state) const;

@@ -37,7 +37,7 @@ void DecisionWatch::Next(Done<Decision> done) {
   session_->AwaitDecision(
       call_, *next_,
       [next = next_, done = std::move(done)](absl::StatusOr<Decision> answer) {
-        if (answer.ok()) ++*next;
+        if (answer.ok()) *next = answer->step + 1;
         done(std::move(answer));
       });
   if (cancelled_) session_->CancelWatch(call_);
@@ -73,20 +73,25 @@ absl::Status Session::WatchEnd() const {
 
 void Session::AwaitDecision(CallId call, std::int64_t step,
                             Done<Decision> done) {
-  State now;
-  absl::Status end;
-  {
-    MutexLock lock(&mutex_);
-    now = state_;
-    end = WatchEnd();
-    const bool decided = now != nullptr && step < now->step;
-    if (end.ok() && !decided) {
-      watchers_[call] = {.step = step, .done = std::move(done)};
-      return;
+  while (true) {
+    State now;
+    absl::Status end;
+    {
+      MutexLock lock(&mutex_);
+      now = state_;
+      end = WatchEnd();
+      const bool decided = now != nullptr && step < now->step;
+      if (end.ok() && !decided) {
+        watchers_[call] = {.step = step, .done = std::move(done)};
+        return;
+      }
     }
+    if (!end.ok()) return done(end);
+    absl::StatusOr<std::optional<Decision>> next = log_.FindNext(*now, step);
+    if (!next.ok()) return done(next.status());
+    if (*next) return done(**std::move(next));
+    step = now->step;
   }
-  if (!end.ok()) return done(end);
-  done(log_.FindStep(*now, step));
 }
 
 void Session::CancelWatch(CallId call) {

@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "lossscaler/core/error.h"
+#include "lossscaler/core/require_restore.h"
 #include "sessions/session.h"
 
 namespace lossscaler::server {
@@ -50,7 +51,7 @@ absl::Status VotesForgotten(const Session::Environment& environment) {
 // A group that may have lost decisions is closed until somebody restores it.
 State StateOf(StoredSession stored) {
   if (stored.possibly_stale && stored.state.group) {
-    RequireRestore(&*stored.state.group);
+    RequireRestore(&stored.state);
   }
   return std::make_shared<SessionState>(std::move(stored.state));
 }

@@ -53,6 +53,12 @@ class FaultyStore final : public server::Store {
     reads_fail_ = fail;
   }
 
+  // Sessions may have lost decisions, until they are restored.
+  void LosePower() ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(&mutex_);
+    power_lost_ = true;
+  }
+
   // From now on writes are made but their answers are held back.
   void Hold() ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(&mutex_);
@@ -107,7 +113,11 @@ class FaultyStore final : public server::Store {
 
   absl::StatusOr<std::vector<server::StoredSession>> LoadAll() override {
     if (absl::Status status = ReadFault(); !status.ok()) return status;
-    return inner_->LoadAll();
+    absl::StatusOr<std::vector<server::StoredSession>> all = inner_->LoadAll();
+    if (!all.ok()) return all;
+    MutexLock lock(&mutex_);
+    for (server::StoredSession& one : *all) one.possibly_stale = power_lost_;
+    return all;
   }
 
   void Commit(server::Write write, Done done) override
@@ -116,6 +126,10 @@ class FaultyStore final : public server::Store {
     {
       MutexLock lock(&mutex_);
       ++commits_;
+      if (write.decision &&
+          write.decision->reason == DecisionReason::kRestored) {
+        power_lost_ = false;
+      }
       if (!faults_.empty()) {
         fault = faults_.front();
         faults_.pop_front();
@@ -229,6 +243,7 @@ class FaultyStore final : public server::Store {
   bool reads_fail_ ABSL_GUARDED_BY(mutex_) = false;
   bool holding_ ABSL_GUARDED_BY(mutex_) = false;
   std::deque<std::function<void()>> held_ ABSL_GUARDED_BY(mutex_);
+  bool power_lost_ ABSL_GUARDED_BY(mutex_) = false;
   int commits_ ABSL_GUARDED_BY(mutex_) = 0;
   int reloads_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status health_ ABSL_GUARDED_BY(mutex_);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "lossscaler/core/require_restore.h"
 #include "lossscaler/core/solo.h"
 
 namespace lossscaler::testing {
@@ -123,6 +124,13 @@ void GroupDriver::Advance(absl::Duration duration,
 
 void GroupDriver::Restart() {
   core_ = std::make_unique<Coordinator>(state(), now_);
+  Settle();
+}
+
+void GroupDriver::LosePower() {
+  SessionState stored = state();
+  RequireRestore(&stored);
+  core_ = std::make_unique<Coordinator>(std::move(stored), now_);
   Settle();
 }
 

@@ -75,6 +75,8 @@ class GroupDriver {
                const std::vector<WorkerRef>& alive = {});
   // Kills the server and starts it again.
   void Restart();
+  // The same after a power loss, with relaxed durability.
+  void LosePower();
   // Makes the changes that are due.
   void Settle();
   // Everything that a refused event must leave alone.

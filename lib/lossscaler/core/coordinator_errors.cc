@@ -166,7 +166,8 @@ absl::Status NeedsRestore() {
   return MakeRetryableError(
       Reason::kSessionPaused,
       "the session may have lost decisions in a power failure; say where it "
-      "stands with RestoreSession",
+      "stands with RestoreSession, or start the job again, every worker joining "
+      "with a higher attempt and the checkpoint that it has loaded",
       kRestoreDelay);
 }
 

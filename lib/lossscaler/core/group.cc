@@ -82,12 +82,4 @@ std::string_view GroupPhaseName(GroupPhase phase) {
   return "UNKNOWN";
 }
 
-void RequireRestore(GroupState* group) {
-  group->restore_required = true;
-  group->open = false;
-  std::erase_if(group->members,
-                [](const Member& member) { return !IsLive(member); });
-  for (Member& member : group->members) member.state = MemberState::kActive;
-}
-
 }  // namespace lossscaler

@@ -176,7 +176,7 @@ struct GroupState {
   std::int64_t timeouts = 0;
   // Of this attempt, oldest first.
   std::deque<Departed> departed;
-  // Set by RequireRestore(); only a RestoreSession clears it.
+  // Decisions may be lost; see RequireRestore(). A restore clears it.
   bool restore_required = false;
 
   friend bool operator==(const GroupState&, const GroupState&) = default;
@@ -191,16 +191,11 @@ enum class GroupPhase {
   // Members have loaded different checkpoints.
   kCheckpointMismatch,
   kOpen,
-  // See RequireRestore().
+  // Decisions may be lost, and nobody has said yet where the session stands.
   kRestoreRequired,
 };
 
 std::string_view GroupPhaseName(GroupPhase phase);
-
-// For a store that may have lost decisions which workers saw (a power loss with
-// relaxed durability), before a coordinator is made of the state: closes the
-// session until a RestoreSession says where it stands.
-void RequireRestore(GroupState* group);
 
 }  // namespace lossscaler
 

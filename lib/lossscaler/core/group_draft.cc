@@ -53,6 +53,16 @@ std::optional<double> SumOfVotes(const Ballot& ballot) {
   return sum;
 }
 
+// What every member of a closed session has presented; null: not all of them
+// have, or not the same.
+const Checkpoint* AgreedCheckpoint(
+    const GroupState& group,
+    const std::vector<PresentedCheckpoint>& presented) {
+  const bool agreed = presented.size() == 1 &&
+                      presented.front().holders.size() == group.members.size();
+  return agreed ? &presented.front().checkpoint : nullptr;
+}
+
 }  // namespace
 
 std::vector<PresentedCheckpoint> PresentedCheckpoints(const GroupState& group) {
@@ -72,17 +82,20 @@ std::vector<PresentedCheckpoint> PresentedCheckpoints(const GroupState& group) {
 }
 
 bool CanOpen(const GroupState& group) {
-  return PhaseOf(group) == GroupPhase::kPaused &&
-         LiveCount(group) >= group.config.min_workers;
+  if (group.open || LiveCount(group) < group.config.min_workers) return false;
+  const std::vector<PresentedCheckpoint> presented =
+      PresentedCheckpoints(group);
+  return presented.size() <= 1 &&
+         (!group.restore_required || AgreedCheckpoint(group, presented));
 }
 
 GroupPhase PhaseOf(const GroupState& group) {
   if (group.open) return GroupPhase::kOpen;
+  if (PresentedCheckpoints(group).size() > 1) {
+    return GroupPhase::kCheckpointMismatch;
+  }
   if (group.restore_required) return GroupPhase::kRestoreRequired;
-  if (group.members.empty()) return GroupPhase::kIdle;
-  return PresentedCheckpoints(group).size() > 1
-             ? GroupPhase::kCheckpointMismatch
-             : GroupPhase::kPaused;
+  return group.members.empty() ? GroupPhase::kIdle : GroupPhase::kPaused;
 }
 
 GroupDraft::GroupDraft(const SessionState& before, const Ballot& ballot,
@@ -239,15 +252,14 @@ void GroupDraft::Open() {
   GroupState& group = group_ref();
   const std::vector<PresentedCheckpoint> presented =
       PresentedCheckpoints(group);
-  if (presented.size() == 1 &&
-      presented.front().holders.size() == group.members.size()) {
-    const Checkpoint& checkpoint = presented.front().checkpoint;
+  if (const Checkpoint* checkpoint = AgreedCheckpoint(group, presented)) {
     const Base base{state_.base_session_uid(), state_.base};
-    if (checkpoint.scaler != state_.scaler || checkpoint.base != base) {
-      RestoreTo(checkpoint.scaler, checkpoint.base, "",
+    if (group.restore_required || checkpoint->scaler != state_.scaler ||
+        checkpoint->base != base) {
+      RestoreTo(checkpoint->scaler, checkpoint->base, "",
                 absl::StrCat("; every worker has loaded one checkpoint, with "
                              "base ",
-                             checkpoint.base.step));
+                             checkpoint->base.step));
     }
   }
   group.open = true;
@@ -260,7 +272,6 @@ void GroupDraft::Restore(const LossScaler& scaler,
   RestoreTo(scaler, {.session_uid = state_.uid, .step = state_.step},
             request_id, "");
   GroupState& group = group_ref();
-  group.restore_required = false;
   group.timeouts = 0;
   if (group.open) CrossBoundary({});
 }
@@ -282,6 +293,7 @@ void GroupDraft::RestoreTo(const LossScaler& scaler, const Base& base,
                    NumberText(decision.scale_after));
   state_.scaler = scaler;
   state_.consecutive_skips = 0;
+  group_ref().restore_required = false;
   decision_ = MoveBeyond(&state_, std::move(decision));
   restored_ = true;
 }

@@ -31,8 +31,9 @@ struct PresentedCheckpoint {
 };
 std::vector<PresentedCheckpoint> PresentedCheckpoints(const GroupState& group);
 
-// Whether a closed session has what it takes to open: min_workers members, and
-// no two checkpoints that differ.
+// Whether a closed session has what it takes to open: min_workers members, no
+// two checkpoints that differ and, if a restore is required, one of every
+// member.
 bool CanOpen(const GroupState& group);
 
 GroupPhase PhaseOf(const GroupState& group);

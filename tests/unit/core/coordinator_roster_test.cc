@@ -501,37 +501,5 @@ TEST(RestoreTest, IsTheBoundaryForThoseWhoComeAndGo) {
   EXPECT_THAT(StateOf(group, w0), Eq(MemberState::kActive));
 }
 
-// A7.
-TEST(RestoreTest, AfterLostDecisionsOnlyARestoreOpensTheSession) {
-  GroupDriver group(GroupOf(1));
-  const WorkerRef w0 = group.Join("w0");
-  SessionState state = group.state();
-  RequireRestore(&*state.group);
-  Coordinator core(state, group.now());
-  EXPECT_THAT(core.phase(), Eq(GroupPhase::kRestoreRequired));
-  EXPECT_FALSE(core.Due(group.moment()));
-  const VoteEvent event{.call = 1,
-                        .worker = w0,
-                        .step = 1,
-                        .vote = group.Suitable(Verdict::kFinite),
-                        .resolved = Verdict::kFinite};
-  const absl::StatusOr<VoteTaken> taken = core.Take(event, group.now());
-  EXPECT_THAT(taken, IsErrorSaying(Reason::kSessionPaused, "RestoreSession"));
-  EXPECT_TRUE(RetryDelayOf(taken.status()));
-  // Nor does a new attempt.
-  const absl::StatusOr<Joined> joined = core.Join(
-      {.worker = "w0", .request_id = "r", .attempt = 1}, group.moment());
-  ASSERT_THAT(joined, IsOk());
-  core.Install(*joined->change, group.now());
-  EXPECT_FALSE(core.Due(group.moment()));
-  const absl::StatusOr<Change> restored =
-      core.Restore(GoldenScaler(), std::nullopt, "r", group.moment());
-  ASSERT_THAT(restored, IsOk());
-  core.Install(*restored, group.now());
-  const std::optional<Change> opened = core.Due(group.moment());
-  ASSERT_TRUE(opened);
-  EXPECT_TRUE(opened->state.group->open);
-}
-
 }  // namespace
 }  // namespace lossscaler

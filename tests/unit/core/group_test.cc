@@ -17,10 +17,7 @@ namespace {
 using ::lossscaler::testing::IsError;
 using ::lossscaler::testing::IsOk;
 using ::testing::Contains;
-using ::testing::Each;
-using ::testing::Field;
 using ::testing::Pair;
-using ::testing::SizeIs;
 
 struct BadConfig {
   const char* field;
@@ -72,20 +69,6 @@ TEST(BaseTest, InitialParametersAreTheSameInEverySession) {
   EXPECT_EQ((Base{"a", 0}), (Base{"b", 0}));
   EXPECT_NE((Base{"a", 1}), (Base{"b", 1}));
   EXPECT_NE((Base{"a", 1}), (Base{"a", 2}));
-}
-
-TEST(RequireRestoreTest, ClosesTheSessionAndSettlesItsRoster) {
-  GroupState group;
-  group.open = true;
-  for (const MemberState state : {MemberState::kActive, MemberState::kPending,
-                                  MemberState::kLost, MemberState::kLeft}) {
-    group.members.push_back({.worker = "w", .state = state});
-  }
-  RequireRestore(&group);
-  EXPECT_TRUE(group.restore_required);
-  EXPECT_FALSE(group.open);
-  EXPECT_THAT(group.members, SizeIs(2));
-  EXPECT_THAT(group.members, Each(Field(&Member::state, MemberState::kActive)));
 }
 
 TEST(NamesTest, AreThoseOfTheWire) {

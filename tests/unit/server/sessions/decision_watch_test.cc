@@ -9,12 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "lossscaler/core/require_restore.h"
 #include "lossscaler/core/solo.h"
 #include "unit/server/sessions/group_fixture.h"
 
 namespace lossscaler::server {
 namespace {
 
+using ::lossscaler::testing::GoldenScaler;
 using ::lossscaler::testing::HasCode;
 using ::lossscaler::testing::IsError;
 using ::lossscaler::testing::IsOk;
@@ -119,6 +121,33 @@ TEST_F(DecisionWatchTest, ItResumesAfterARestartWhereItWas) {
     seen.push_back(decision);
   }
   EXPECT_THAT(seen, Eq(decided_));
+}
+
+// After a power loss numbers are passed over that may have been lost.
+TEST_F(DecisionWatchTest, NumbersThatMayBeLostArePassedOver) {
+  DecideMany(2);
+  store_.LosePower();
+  Restart();
+  const auto watch = *session_->Watch(3);
+  Caught<Decision> seen;
+  watch->Next(seen.Callback());
+  EXPECT_THAT(seen.size(), Eq(0u));
+  Caught<RestoreAnswer> restored;
+  session_->Restore(GoldenScaler(), std::nullopt, "", restored.Callback());
+  ASSERT_THAT(restored.at(0), IsOk());
+  const std::int64_t beyond = 3 + kLostAtMost;
+  ASSERT_THAT(seen.size(), Eq(1u));
+  EXPECT_THAT(seen.at(0)->step, Eq(beyond));
+  DecideMany(1);
+  EXPECT_THAT(StepsOf(session_->ListDecisions({.limit = 9})),
+              ElementsAre(beyond + 1, beyond, 2, 1));
+
+  Restart();
+  std::vector<std::int64_t> steps;
+  for (const Decision& one : Drained(session_->Watch(1)->get())) {
+    steps.push_back(one.step);
+  }
+  EXPECT_THAT(steps, ElementsAre(1, 2, beyond, beyond + 1));
 }
 
 TEST_F(DecisionWatchTest, AReadThatFailsIsRepeated) {
