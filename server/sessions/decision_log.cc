@@ -39,11 +39,11 @@ absl::StatusOr<Decision> DecisionLog::FindStep(const SessionState& state,
                                                std::int64_t step) const {
   {
     MutexLock lock(&mutex_);
-    const auto kept = std::lower_bound(
-        recent_.begin(), recent_.end(), step,
-        [](const Decision& decision, std::int64_t wanted) {
-          return decision.step < wanted;
-        });
+    const auto kept =
+        std::lower_bound(recent_.begin(), recent_.end(), step,
+                         [](const Decision& decision, std::int64_t wanted) {
+                           return decision.step < wanted;
+                         });
     if (kept != recent_.end() && kept->step == step) return *kept;
   }
   absl::StatusOr<std::optional<Decision>> found =

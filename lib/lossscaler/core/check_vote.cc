@@ -4,6 +4,7 @@
 #include "lossscaler/core/check_vote.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 #include "lossscaler/core/error.h"
 #include "lossscaler/core/group.h"
 #include "lossscaler/core/names.h"
+#include "lossscaler/core/wire_limits.h"
 
 namespace lossscaler {
 namespace {
@@ -84,6 +86,19 @@ absl::Status CheckParts(const Vote& vote) {
                                "; say that, or list no parts"));
 }
 
+// At least what a vote takes on the wire: its numbers, a name of 64 bytes, and
+// for every text its length.
+std::size_t WireBytes(const Vote& vote) {
+  constexpr std::size_t kNumbersAndName = 128;
+  constexpr std::size_t kStream = 2;
+  constexpr std::size_t kPart = 16;
+  std::size_t bytes =
+      kNumbersAndName + vote.request_id.size() + vote.base_session_uid.size();
+  for (const std::string& id : vote.stream_ids) bytes += kStream + id.size();
+  for (const PartVote& part : vote.parts) bytes += kPart + part.name.size();
+  return bytes;
+}
+
 absl::Status MissingField(std::string_view field, std::string_view what) {
   return MakeError(
       Reason::kInvalidField,
@@ -131,6 +146,24 @@ absl::Status CheckGroupVote(std::optional<std::int64_t> step,
                         "the scale that its gradients were made with");
   }
   return CheckIteration(vote.iteration);
+}
+
+absl::Status CheckVoteSize(const Vote& vote, std::int64_t max_workers) {
+  // Room for the session, and for each member beside its vote.
+  constexpr std::size_t kSession = std::size_t{64} << 10;
+  constexpr std::size_t kMember = 128;
+  constexpr std::size_t kListings = 3;
+  const std::size_t limit =
+      ((kMaxMessageBytes - kSession) / static_cast<std::size_t>(max_workers) -
+       kMember) /
+      kListings;
+  const std::size_t bytes = WireBytes(vote);
+  if (bytes <= limit) return absl::OkStatus();
+  return BadField(
+      "vote", absl::StrCat(bytes, " bytes"),
+      absl::StrCat(
+          "in a session of up to ", max_workers, " workers it may take ", limit,
+          ": list fewer streams or parts, or give them shorter names"));
 }
 
 absl::Status CheckIteration(std::optional<std::int64_t> iteration) {

@@ -37,6 +37,11 @@ absl::Status CheckVote(std::optional<std::int64_t> step, const Vote& vote);
 // out of range.
 absl::Status CheckGroupVote(std::optional<std::int64_t> step, const Vote& vote);
 
+// INVALID_FIELD: the vote takes so much room that a message about a whole group
+// of `max_workers` could exceed kMaxMessageBytes, since it lists the votes of
+// all on the open step and on the last one, with what becomes of every part.
+absl::Status CheckVoteSize(const Vote& vote, std::int64_t max_workers);
+
 // An iteration is 0 or more, and has a next one.
 absl::Status CheckIteration(std::optional<std::int64_t> iteration);
 

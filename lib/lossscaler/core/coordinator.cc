@@ -266,6 +266,11 @@ absl::StatusOr<VoteTaken> Coordinator::Take(const VoteEvent& event,
       !status.ok()) {
     return status;
   }
+  if (absl::Status status =
+          CheckVoteSize(event.vote, group().config.max_workers);
+      !status.ok()) {
+    return status;
+  }
   if (event.step < state_.step) return VoteTaken::kDecided;
   if (group().open) {
     if (absl::Status status = Record(event, now); !status.ok()) return status;

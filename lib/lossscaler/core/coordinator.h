@@ -151,9 +151,10 @@ class Coordinator {
                                                 const Moment& now);
 
   // R4, R5, R10. FENCED, NOT_ACTIVE, STEP_AHEAD, STEP_FORGOTTEN, the errors of
-  // CheckGroupVote(), VOTE_CONFLICT, SCALE_MISMATCH, RESYNC,
-  // CHECKPOINT_MISMATCH, SESSION_PAUSED while a restore is required, and
-  // whatever `resolved` says. An error records nothing but the sign of life.
+  // CheckGroupVote() and CheckVoteSize(), VOTE_CONFLICT, SCALE_MISMATCH,
+  // RESYNC, CHECKPOINT_MISMATCH, SESSION_PAUSED while a restore is required,
+  // and whatever `resolved` says. An error records nothing but the sign of
+  // life.
   absl::StatusOr<VoteTaken> Take(const VoteEvent& event, absl::Time now);
 
   // A vote on the decided step of `decision` (VoteTaken::kDecided): an OVERFLOW

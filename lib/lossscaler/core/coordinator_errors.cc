@@ -4,6 +4,7 @@
 #include "lossscaler/core/coordinator_errors.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -19,6 +20,10 @@ constexpr absl::Duration kResumeDelay = absl::Milliseconds(1);
 constexpr absl::Duration kPendingDelay = absl::Milliseconds(100);
 // And while a person is needed.
 constexpr absl::Duration kRestoreDelay = absl::Seconds(1);
+
+// What a list of checkpoints may take: it travels three times in the trailing
+// metadata of a call, of which gRPC accepts 8 KiB. Two of them always fit.
+constexpr std::size_t kCheckpointsBytes = 1800;
 
 // "'w0', 'w1': Dynamic{scale: 4, ...}, base 3 of session 'x', iteration 7".
 std::string Text(const PresentedCheckpoint& presented) {
@@ -166,7 +171,8 @@ absl::Status NeedsRestore() {
   return MakeRetryableError(
       Reason::kSessionPaused,
       "the session may have lost decisions in a power failure; say where it "
-      "stands with RestoreSession, or start the job again, every worker joining "
+      "stands with RestoreSession, or start the job again, every worker "
+      "joining "
       "with a higher attempt and the checkpoint that it has loaded",
       kRestoreDelay);
 }
@@ -174,11 +180,17 @@ absl::Status NeedsRestore() {
 absl::Status CheckpointMismatch(
     const std::vector<PresentedCheckpoint>& presented) {
   std::string list;
-  ErrorMetadata metadata;
+  ErrorMetadata metadata = {{"checkpoints", absl::StrCat(presented.size())}};
+  std::size_t shown = 0;
   for (const PresentedCheckpoint& one : presented) {
-    absl::StrAppend(&list, list.empty() ? "" : "; ", Text(one));
-    metadata.emplace_back(absl::StrCat("checkpoint_", metadata.size()),
-                          Text(one));
+    const std::string text = Text(one);
+    if (list.size() + text.size() > kCheckpointsBytes) break;
+    absl::StrAppend(&list, shown == 0 ? "" : "; ", text);
+    metadata.emplace_back(absl::StrCat("checkpoint_", shown), text);
+    ++shown;
+  }
+  if (presented.size() > shown) {
+    absl::StrAppend(&list, "; and ", presented.size() - shown, " more");
   }
   return MakeError(
       Reason::kCheckpointMismatch,

@@ -59,6 +59,37 @@ TEST(CheckGroupVoteTest, OnlyAbstainNeedsNeitherBaseNorScale) {
   EXPECT_THAT(CheckGroupVote(1, VoteOf(Verdict::kAbstain)), IsOk());
 }
 
+// A vote with one stream and names of every length allowed: 128 + 64 + 36 + 66.
+TEST(CheckVoteSizeTest, OrdinaryVotesFitIntoTheLargestGroup) {
+  Vote vote = GroupVote(Verdict::kUnset);
+  vote.request_id = std::string(20, 'r');
+  vote.base_session_uid = std::string(36, 'u');
+  vote.stream_ids = {std::string(64, 's')};
+  EXPECT_THAT(CheckVoteSize(vote, kMaxWorkers), IsOk());
+}
+
+// (4 MiB - 64 KiB) / 4096 workers = 1008 bytes, less 128, by 3: 293.
+TEST(CheckVoteSizeTest, AGroupOfTheLargestSizeMayTake293BytesAVote) {
+  Vote vote = GroupVote(Verdict::kUnset);
+  vote.base_session_uid.clear();
+  vote.stream_ids = {std::string(163, 's')};  // 128 + 2 + 163
+  EXPECT_THAT(CheckVoteSize(vote, kMaxWorkers), IsOk());
+  vote.stream_ids = {std::string(164, 's')};
+  const absl::Status refused = CheckVoteSize(vote, kMaxWorkers);
+  EXPECT_THAT(refused, IsError(Reason::kInvalidField));
+  EXPECT_THAT(MetadataOf(refused), Contains(Pair("field", "vote")));
+  EXPECT_THAT(CheckVoteSize(vote, kMaxWorkers / 2), IsOk());
+}
+
+TEST(CheckVoteSizeTest, PartsCount) {
+  Vote vote = GroupVote();
+  for (int i = 0; i < 64; ++i) {
+    vote.parts.push_back({.name = absl::StrCat("part-", i)});
+  }
+  EXPECT_THAT(CheckVoteSize(vote, kMaxWorkers), IsError(Reason::kInvalidField));
+  EXPECT_THAT(CheckVoteSize(vote, 32), IsOk());
+}
+
 TEST(CheckGroupVoteTest, AnIterationHasANextOneAndIsNoAbstainersBusiness) {
   Vote vote = GroupVote();
   vote.iteration = -1;
