@@ -32,6 +32,31 @@ void AddStep(CLI::App* command, std::optional<std::int64_t>* step) {
                            "the step (default: the one that is open)", step);
 }
 
+void AddVerdict(CLI::App* command, Verdict* verdict) {
+  CLI::App* const choices = AddExclusiveGroup(command, "verdict");
+  const auto add = [&](const std::string& flag, Verdict value,
+                       const std::string& help) {
+    choices->add_flag_callback(
+        flag, [verdict, value] { *verdict = value; }, help);
+  };
+  add("--finite", Verdict::kFinite, "every gradient was finite");
+  add("--overflow", Verdict::kOverflow, "a gradient was infinite or NaN");
+  add("--skip", Verdict::kSkip, "drop the step, whatever the gradients were");
+  add("--abstain", Verdict::kAbstain, "there were no gradients");
+}
+
+void AddGrounds(CLI::App* command, std::optional<std::int64_t>* base,
+                std::optional<double>* scale_used,
+                std::optional<std::int64_t>* iteration) {
+  AddValueTo<std::int64_t>(command, "--base",
+                           "the applied step that the parameters are at", base);
+  AddValueTo<double>(command, "--scale-used",
+                     "the scale that the gradients were made with", scale_used)
+      ->type_name("SCALE");
+  AddValueTo<std::int64_t>(command, "--iteration",
+                           "the trainer's own number of the step", iteration);
+}
+
 Command AddHealth(CLI::App* app) {
   CLI::App* health = app->add_subcommand(
       "health",

@@ -19,6 +19,7 @@
 #include "ctl/environment.h"
 #include "lossscaler/client/connection.h"
 #include "lossscaler/client/options.h"
+#include "lossscaler/core/decision.h"
 
 namespace lossscaler::ctl {
 
@@ -53,10 +54,21 @@ Command AddUpdate(CLI::App* app);
 Command AddUnscale(CLI::App* app);
 Command AddHealth(CLI::App* app);
 Command AddInfo(CLI::App* app);
+Command AddWorkers(CLI::App* app);
+Command AddJoin(CLI::App* app);
+Command AddLeave(CLI::App* app);
+Command AddVote(CLI::App* app);
+Command AddWatch(CLI::App* app);
+Command AddDecisions(CLI::App* app);
 
-// What several commands have: the argument NAME, and --step.
+// What several commands have: the argument NAME, --step, one of four verdicts,
+// and what a vote stands on.
 void AddSessionName(CLI::App* command, std::string* name);
 void AddStep(CLI::App* command, std::optional<std::int64_t>* step);
+void AddVerdict(CLI::App* command, Verdict* verdict);
+void AddGrounds(CLI::App* command, std::optional<std::int64_t>* base,
+                std::optional<double>* scale_used,
+                std::optional<std::int64_t>* iteration);
 
 }  // namespace lossscaler::ctl
 

@@ -58,8 +58,10 @@ CommandLine::CommandLine()
       "lossscalerctl create team/project/run --dynamic\n"
       "lossscalerctl list --json | jq '.[].name'\n"
       "LOSSSCALER_ADDRESS=unix:/run/scaler lossscalerctl health");
-  for (const auto add : {AddCreate, AddList, AddGet, AddDelete, AddRestore,
-                         AddScale, AddUpdate, AddUnscale, AddHealth, AddInfo}) {
+  for (const auto add :
+       {AddCreate, AddList, AddGet, AddDelete, AddRestore, AddScale, AddUpdate,
+        AddUnscale, AddWorkers, AddJoin, AddLeave, AddVote, AddWatch,
+        AddDecisions, AddHealth, AddInfo}) {
     commands.push_back(add(&app));
   }
 }

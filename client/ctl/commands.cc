@@ -3,70 +3,28 @@
 
 #include "ctl/commands.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <istream>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "ctl/checkpoint_file.h"
+#include "ctl/decision_printing.h"
 #include "ctl/exit_code.h"
 #include "ctl/failure.h"
 #include "ctl/one_line.h"
 #include "ctl/printing.h"
-#include "lossscaler/core/error.h"
 #include "lossscaler/core/loss_scaler_json.h"
 
 namespace lossscaler::ctl {
-namespace {
-
-// The largest scaler has less than 1 KiB.
-constexpr std::size_t kMaxCheckpointBytes = std::size_t{64} << 10;
-
-absl::StatusOr<std::string> ReadAtMost(std::istream& stream, std::size_t limit,
-                                       const std::string& file) {
-  std::string text(limit + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(stream.gcount()));
-  if (stream.bad() || (stream.fail() && !stream.eof())) {
-    const std::string why = std::strerror(errno);
-    return MakeError(Reason::kInvalidField,
-                     absl::StrCat("cannot read ", Quoted(file), ": ", why),
-                     {{"file", Quoted(file)}, {"error", why}});
-  }
-  if (text.size() > limit) {
-    return MakeError(
-        Reason::kInvalidScaler,
-        absl::StrCat(Quoted(file), " has more than ", limit,
-                     " bytes, which no scaler has; give what `lossscalerctl "
-                     "get NAME --checkpoint` wrote"),
-        {{"file", Quoted(file)}, {"limit", absl::StrCat(limit)}});
-  }
-  return text;
-}
-
-absl::StatusOr<LossScaler> ReadCheckpoint(const Environment& environment,
-                                          const std::string& file) {
-  std::ifstream opened;
-  errno = 0;
-  if (file != "-") opened.open(file, std::ios::binary);
-  const absl::StatusOr<std::string> text = ReadAtMost(
-      file == "-" ? environment.in : opened, kMaxCheckpointBytes, file);
-  if (!text.ok()) return text.status();
-  return LossScalerFromJson(*text);
-}
-
-}  // namespace
-
 int Create(const Environment& environment, Connection& connection,
            const std::string& name, const absl::StatusOr<LossScaler>& scaler,
-           IfExists if_exists, Format format) {
+           const std::optional<GroupConfig>& group, IfExists if_exists,
+           Format format) {
   if (!scaler.ok()) return Fail(environment, format, scaler.status());
   const absl::StatusOr<SessionInfo> session =
-      connection.CreateSession(name, *scaler, if_exists);
+      group ? connection.CreateGroup(name, *scaler, *group, if_exists)
+            : connection.CreateSession(name, *scaler, if_exists);
   if (!session.ok()) return Fail(environment, format, session.status());
   if (format == Format::kJson) {
     environment.out << CreatedJson(session->name, session->uid) << "\n";
@@ -123,8 +81,10 @@ int Delete(const Environment& environment, Connection& connection,
 
 int Restore(const Environment& environment, Connection& connection,
             const RestoreRequest& request, Format format) {
-  const absl::StatusOr<LossScaler> scaler =
-      ReadCheckpoint(environment, request.file);
+  const absl::StatusOr<std::string> text =
+      ReadCheckpointFile(environment, request.file);
+  if (!text.ok()) return Fail(environment, format, text.status());
+  const absl::StatusOr<LossScaler> scaler = LossScalerFromJson(*text);
   if (!scaler.ok()) return Fail(environment, format, scaler.status());
   const absl::StatusOr<RestoreAnswer> answer =
       connection.RestoreSession({.name = request.session, .uid = ""}, *scaler,

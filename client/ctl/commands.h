@@ -18,14 +18,17 @@
 #include "ctl/environment.h"
 #include "lossscaler/client/client.h"
 #include "lossscaler/client/connection.h"
+#include "lossscaler/core/group.h"
 #include "lossscaler/core/loss_scaler.h"
 
 namespace lossscaler::ctl {
 
-// Fails with the error of `scaler` if it is one.
+// Fails with the error of `scaler` if it is one. Without `group` a solo
+// session.
 int Create(const Environment& environment, Connection& connection,
            const std::string& name, const absl::StatusOr<LossScaler>& scaler,
-           IfExists if_exists, Format format);
+           const std::optional<GroupConfig>& group, IfExists if_exists,
+           Format format);
 int Get(const Environment& environment, Connection& connection,
         const std::string& name, Format format);
 // Writes nothing but the scaler, as RestoreRequest::file has it.

@@ -17,7 +17,7 @@
 #include "ctl/json_values.h"
 #include "ctl/one_line.h"
 #include "ctl/table.h"
-#include "ctl/time_text.h"
+#include "ctl/value_text.h"
 #include "lossscaler/core/number_text.h"
 
 namespace lossscaler::ctl {
@@ -38,11 +38,6 @@ std::string MarksText(const Decision& decision) {
 
 std::string ChangeText(double before, double after) {
   return absl::StrCat(NumberText(before), " -> ", NumberText(after));
-}
-
-std::string BaseText(std::int64_t step, const std::string& session_uid) {
-  return session_uid.empty() ? absl::StrCat(step)
-                             : absl::StrCat(step, " of session ", session_uid);
 }
 
 std::string NormText(const std::optional<double>& sum_of_squares) {
@@ -105,8 +100,9 @@ std::vector<std::string> WithoutVote(const Decision& decision,
 }
 
 void AddNames(const std::string& title, const std::vector<std::string>& names,
-              std::vector<Row>* rows) {
-  if (!names.empty()) rows->push_back({title, absl::StrJoin(names, ", ")});
+              std::vector<Row>* rows, const std::string& remark = "") {
+  if (names.empty()) return;
+  rows->push_back({title, absl::StrCat(absl::StrJoin(names, ", "), remark)});
 }
 
 std::string VoteText(const Vote& vote) {
@@ -126,15 +122,14 @@ std::string PartsText(const Vote& vote) {
 }
 
 Row VoteRow(const Vote& vote) {
-  return {
-      vote.worker.empty() ? kNothing : vote.worker,
-      vote.incarnation == 0 ? kNothing : absl::StrCat(vote.incarnation),
-      VoteText(vote),
-      vote.scale_used ? NumberText(*vote.scale_used) : kNothing,
-      vote.base ? BaseText(*vote.base, vote.base_session_uid) : kNothing,
-      vote.iteration ? absl::StrCat(*vote.iteration) : kNothing,
-      NormText(vote.sum_of_squares),
-      PartsText(vote)};
+  return {vote.worker.empty() ? kNothing : vote.worker,
+          vote.incarnation == 0 ? kNothing : absl::StrCat(vote.incarnation),
+          VoteText(vote),
+          vote.scale_used ? NumberText(*vote.scale_used) : kNothing,
+          vote.base ? BaseText(*vote.base, vote.base_session_uid) : kNothing,
+          vote.iteration ? absl::StrCat(*vote.iteration) : kNothing,
+          NormText(vote.sum_of_squares),
+          PartsText(vote)};
 }
 
 std::vector<Row> CauseRows(const Decision& decision,
@@ -144,7 +139,8 @@ std::vector<Row> CauseRows(const Decision& decision,
   AddNames("skip asked for by:", VotersOf(decision, Verdict::kSkip), &rows);
   AddNames("lost before voting:", decision.lost, &rows);
   AddNames("evicted:", decision.evicted, &rows);
-  AddNames("no vote of (members now):", WithoutVote(decision, session), &rows);
+  AddNames("without a vote:", WithoutVote(decision, session), &rows,
+           " (of the workers that are in now)");
   AddNames("overflow found too late by:", LateOverflows(decision, session),
            &rows);
   if (decision.next_iteration) {
@@ -169,8 +165,8 @@ std::string PartsTable(const Decision& decision) {
   if (decision.parts.empty()) return "";
   std::vector<Row> rows = {{"PART", "APPLIES", "NORM"}};
   for (const PartOutcome& part : decision.parts) {
-    rows.push_back({part.name, part.apply ? "yes" : "no",
-                    NormText(part.sum_of_squares)});
+    rows.push_back(
+        {part.name, part.apply ? "yes" : "no", NormText(part.sum_of_squares)});
   }
   return "\n" + Table(rows);
 }

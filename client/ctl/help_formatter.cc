@@ -74,6 +74,10 @@ std::string Term(const CLI::Option* option) {
   return term;
 }
 
+std::string OptionalUnlessRequired(const CLI::Option* option) {
+  return option->get_required() ? Term(option) : "[" + Term(option) + "]";
+}
+
 std::vector<const CLI::App*> OptionGroups(const CLI::App* app) {
   return app->get_subcommands(
       [](const CLI::App* sub) { return sub->get_name().empty(); });
@@ -92,9 +96,9 @@ std::string Synopsis(const CLI::App* app) {
     return Wrap(words, kIndent);
   }
   for (const CLI::Option* option : app->get_options()) {
-    if (!option->get_positional()) continue;
-    const std::string term = Term(option);
-    words.push_back(option->get_required() ? term : "[" + term + "]");
+    if (option->get_positional()) {
+      words.push_back(OptionalUnlessRequired(option));
+    }
   }
   for (const CLI::App* group : OptionGroups(app)) {
     const auto options = group->get_options();
@@ -107,7 +111,7 @@ std::string Synopsis(const CLI::App* app) {
   }
   for (const CLI::Option* option : app->get_options()) {
     if (option->get_positional() || option == app->get_help_ptr()) continue;
-    words.push_back("[" + Term(option) + "]");
+    words.push_back(OptionalUnlessRequired(option));
   }
   return Wrap(words, kIndent);
 }
@@ -156,7 +160,10 @@ std::string ExitStatus() {
       item(kWrongUsage,
            "wrong usage or bad input, whether the command or the server "
            "finds it"),
-      item(kOutOfReach, "the server is out of reach, or not ready in time"),
+      item(
+          kOutOfReach,
+          "the server is out of reach or not ready in time, or (vote) there is "
+          "no decision in time"),
       item(kOverflowFound,
            "`unscale --fail-on-overflow` found a gradient that is not "
            "finite"));

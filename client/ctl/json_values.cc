@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ctl/policy_words.h"
-#include "ctl/time_text.h"
+#include "ctl/value_text.h"
 #include "lossscaler/core/loss_scaler_json.h"
 #include "lossscaler/core/number_text.h"
 
@@ -148,17 +148,17 @@ Json DecisionJson(const Decision& decision) {
 }
 
 Json GroupJson(const GroupConfig& config) {
-  return {{"min_workers", config.min_workers},
-          {"max_workers", config.max_workers},
-          {"lease_ttl_millis", absl::ToInt64Milliseconds(config.lease_ttl)},
-          {"step_timeout_millis",
-           absl::ToInt64Milliseconds(config.step_timeout)},
-          {"on_loss", PolicyWord(kLossPolicies, config.on_loss)},
-          {"on_timeout", PolicyWord(kStragglerPolicies, config.on_timeout)},
-          {"max_timeouts", config.max_timeouts},
-          {"no_early_decision", !config.early_decision},
-          {"parts", PolicyWord(kPartPolicies, config.parts)},
-          {"degraded_skips", config.degraded_skips}};
+  return {
+      {"min_workers", config.min_workers},
+      {"max_workers", config.max_workers},
+      {"lease_ttl_millis", absl::ToInt64Milliseconds(config.lease_ttl)},
+      {"step_timeout_millis", absl::ToInt64Milliseconds(config.step_timeout)},
+      {"on_loss", PolicyWord(kLossPolicies, config.on_loss)},
+      {"on_timeout", PolicyWord(kStragglerPolicies, config.on_timeout)},
+      {"max_timeouts", config.max_timeouts},
+      {"no_early_decision", !config.early_decision},
+      {"parts", PolicyWord(kPartPolicies, config.parts)},
+      {"degraded_skips", config.degraded_skips}};
 }
 
 Json WorkerJson(const MemberView& worker) {
@@ -169,7 +169,8 @@ Json WorkerJson(const MemberView& worker) {
       {"state", MemberStateName(member.state)},
       {"lease_left_millis", absl::ToInt64Milliseconds(worker.lease_left)}};
   if (worker.vote) json["vote"] = VoteJson(*worker.vote);
-  if (member.checkpoint) json["checkpoint"] = CheckpointJson(*member.checkpoint);
+  if (member.checkpoint)
+    json["checkpoint"] = CheckpointJson(*member.checkpoint);
   Set(&json, "late_overflow", worker.late_overflow);
   return json;
 }

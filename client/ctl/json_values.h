@@ -38,7 +38,6 @@ Json GroupJson(const GroupConfig& config);
 Json WorkerJson(const MemberView& worker);
 Json DegradedJson(const Degraded& degraded);
 
-
 }  // namespace lossscaler::ctl
 
 #endif  // LOSSSCALER_CTL_JSON_VALUES_H_

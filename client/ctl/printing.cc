@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -15,49 +14,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "ctl/group_printing.h"
+#include "ctl/json_values.h"
 #include "ctl/table.h"
-#include "lossscaler/core/loss_scaler_json.h"
+#include "ctl/value_text.h"
 #include "lossscaler/core/number_text.h"
-#include "nlohmann/json.hpp"
 
 namespace lossscaler::ctl {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-std::string TimeText(absl::Time time) {
-  return absl::FormatTime(absl::RFC3339_sec, time, absl::UTCTimeZone());
-}
-
-Json ScalerJson(const LossScaler& scaler) {
-  return Json::parse(ToJson(scaler), nullptr, /*allow_exceptions=*/false);
-}
-
-Json DecisionJson(const Decision& decision) {
-  return {{"step", decision.step},
-          {"outcome", std::string(OutcomeName(decision.outcome))},
-          {"reason", std::string(DecisionReasonName(decision.reason))},
-          {"explanation", decision.explanation},
-          {"scale_before", decision.scale_before},
-          {"scale_after", decision.scale_after},
-          {"base_before", decision.base_before},
-          {"base_after", decision.base_after},
-          {"epoch_after", decision.epoch_after},
-          {"attempted", decision.attempted},
-          {"applied", decision.applied},
-          {"skipped", decision.skipped},
-          {"saturated", decision.saturated},
-          {"floored", decision.floored},
-          {"stalled", decision.stalled},
-          {"decide_time", TimeText(decision.decide_time)}};
-}
-
-Json CurrentJson(const Current& current) {
-  return {{"step", current.step},
-          {"scale", current.scale},
-          {"base", current.base},
-          {"epoch", current.epoch}};
-}
 
 // The shortest decimal that reads back as the same float32.
 std::string FloatText(float value) {
@@ -67,27 +31,9 @@ std::string FloatText(float value) {
   return std::string(text, written.ptr);
 }
 
-Json FloatJson(float value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  const std::string text = FloatText(value);
-  double shortest = 0.0;
-  std::from_chars(text.data(), text.data() + text.size(), shortest);
-  return shortest;
-}
-
 bool Contains(const std::vector<int>& indices, std::size_t index) {
   return std::find(indices.begin(), indices.end(), static_cast<int>(index)) !=
          indices.end();
-}
-
-// Marks of a decision that somebody should look at.
-std::string MarksText(const Decision& decision) {
-  std::string marks;
-  if (decision.saturated) marks += " saturated";
-  if (decision.floored) marks += " floored";
-  if (decision.stalled) marks += " stalled";
-  return marks.empty() ? "none" : marks.substr(1);
 }
 
 // The limits by name, in the order of the proto.
@@ -105,6 +51,10 @@ std::vector<std::pair<std::string, std::int64_t>> LimitsOf(
       {"unscale_idle_millis", absl::ToInt64Milliseconds(limits.unscale_idle)}};
 }
 
+void Append(const std::vector<Row>& more, std::vector<Row>* rows) {
+  rows->insert(rows->end(), more.begin(), more.end());
+}
+
 Json ToJsonValue(const SessionInfo& session) {
   Json json = {{"name", session.name},
                {"uid", session.uid},
@@ -116,15 +66,21 @@ Json ToJsonValue(const SessionInfo& session) {
                {"skipped", session.skipped},
                {"consecutive_skips", session.consecutive_skips},
                {"create_time", TimeText(session.create_time)}};
+  if (session.group) {
+    Json workers = Json::array();
+    for (const MemberView& view : session.workers) {
+      workers.push_back(WorkerJson(view));
+    }
+    json["group"] = GroupJson(*session.group);
+    json["phase"] = GroupPhaseName(session.phase);
+    json["attempt"] = session.attempt;
+    if (!workers.empty()) json["workers"] = workers;
+  }
+  if (session.degraded) json["degraded"] = DegradedJson(*session.degraded);
   if (session.last_decision) {
     json["last_decision"] = DecisionJson(*session.last_decision);
   }
   return json;
-}
-
-// Whatever a server sends is printed; bytes that are not UTF-8 are replaced.
-std::string Dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -144,6 +100,11 @@ std::string SessionText(const SessionInfo& session) {
                                 session.consecutive_skips, " in a row now)")},
       {"created:", TimeText(session.create_time)},
   };
+  if (session.group) {
+    Append(StandingRows(session), &rows);
+    Append(GroupRows(*session.group), &rows);
+  }
+  Append(DegradedRows(session), &rows);
   if (session.last_decision) {
     const Decision& last = *session.last_decision;
     rows.push_back(
@@ -166,20 +127,6 @@ std::string SessionsText(const std::vector<SessionInfo>& sessions) {
          absl::StrCat(session.current.epoch)});
   }
   return Table(rows);
-}
-
-std::string DecidedText(const Decision& decision, const Current& current) {
-  return Table({
-      {"step:", absl::StrCat(decision.step)},
-      {"outcome:", std::string(OutcomeName(decision.outcome))},
-      {"reason:", std::string(DecisionReasonName(decision.reason))},
-      {"explanation:", decision.explanation},
-      {"scale:", absl::StrCat(NumberText(decision.scale_before), " -> ",
-                              NumberText(decision.scale_after))},
-      {"marks:", MarksText(decision)},
-      {"applied:", absl::StrCat(decision.applied, " of ", decision.attempted)},
-      {"next step:", absl::StrCat(current.step)},
-  });
 }
 
 std::string ScaledText(const ScaledLossList& list) {
@@ -235,17 +182,12 @@ std::string DeletedJson(const std::string& name) {
   return Dump({{"deleted", name}});
 }
 
-std::string DecidedJson(const Decision& decision, const Current& current) {
-  return Dump({{"decision", DecisionJson(decision)},
-               {"current", CurrentJson(current)}});
-}
-
 std::string ScaledJson(const ScaledLossList& list) {
   Json losses = Json::array();
   for (std::size_t i = 0; i < list.losses.size(); ++i) {
     losses.push_back(
-        {{"loss", FloatJson(list.losses[i])},
-         {"scaled", FloatJson(list.answer.scaled_losses[i])},
+        {{"loss", NumberJson(list.losses[i])},
+         {"scaled", NumberJson(list.answer.scaled_losses[i])},
          {"finite", !Contains(list.answer.non_finite_losses, i)},
          {"overflows", Contains(list.answer.overflowing_losses, i)}});
   }

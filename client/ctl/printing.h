@@ -1,7 +1,9 @@
 // Copyright 2026 The Loss Scaler Service Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What lossscalerctl writes: tables for people, one line of JSON for programs.
+// What lossscalerctl writes of sessions, losses and servers: tables for people,
+// one line of JSON for programs. Decisions are in decision_printing.h, groups
+// in group_printing.h.
 //
 // Thread safety: free functions without state.
 
@@ -12,7 +14,6 @@
 #include <vector>
 
 #include "lossscaler/client/connection.h"
-#include "lossscaler/core/decision.h"
 #include "lossscaler/core/element_type.h"
 
 namespace lossscaler::ctl {
@@ -29,18 +30,14 @@ struct ScaledLossList {
 std::string SessionText(const SessionInfo& session);
 // A header and a line for each session, in columns.
 std::string SessionsText(const std::vector<SessionInfo>& sessions);
-std::string DecidedText(const Decision& decision, const Current& current);
 std::string ScaledText(const ScaledLossList& list);
 std::string ServerText(const ServerInfo& server);
 
-// Names as in the proto; config and scaler in their checkpoint form
-// (lossscaler/core/loss_scaler_json.h). A number that JSON does not have is
-// "NaN", "Infinity" or "-Infinity". Without a line end.
+// See json_values.h. Without a line end.
 std::string SessionJson(const SessionInfo& session);
 std::string SessionsJson(const std::vector<SessionInfo>& sessions);
 std::string CreatedJson(const std::string& name, const std::string& uid);
 std::string DeletedJson(const std::string& name);
-std::string DecidedJson(const Decision& decision, const Current& current);
 std::string ScaledJson(const ScaledLossList& list);
 std::string ServerJson(const ServerInfo& server);
 std::string HealthJson(const std::string& state);

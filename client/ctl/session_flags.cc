@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "ctl/command_flags.h"
 #include "ctl/commands.h"
+#include "ctl/group_flags.h"
 #include "ctl/scaler_flags.h"
 #include "ctl/value_flags.h"
 #include "lossscaler/core/error.h"
@@ -19,6 +21,7 @@ Command AddCreate(CLI::App* app) {
   struct Flags {
     std::string name;
     ScalerFlags scaler;
+    GroupFlags group;
     bool exist_ok = false;
   };
   const auto flags = std::make_shared<Flags>();
@@ -27,20 +30,27 @@ Command AddCreate(CLI::App* app) {
       "create a session\n\n"
       "A session holds the loss scale of one training run. Its scaler is fixed "
       "here; the scale itself begins at --init-scale and follows the "
-      "overflows.");
+      "overflows. With --max-workers it is a group session: workers join it, "
+      "vote once in each step, and all receive the same decision.");
   AddSessionName(create, &flags->name);
   AddScalerFlags(create, &flags->scaler);
-  create->add_flag("--exist-ok", flags->exist_ok,
-                   "a session of that name with the same scaler is success");
+  AddGroupFlags(create, &flags->group);
+  create->add_flag(
+      "--exist-ok", flags->exist_ok,
+      "a session of that name that is configured alike is success");
   create->footer(
       "lossscalerctl create team/project/run --dynamic --init-scale 1024\n"
-      "lossscalerctl create team/project/run --preset megatron --hysteresis 4");
+      "lossscalerctl create team/project/run --preset megatron --hysteresis 4\n"
+      "lossscalerctl create team/project/run --dynamic --max-workers 4");
   return {.app = create, .run = [flags](const Invocation& invocation) {
             const absl::StatusOr<LossScaler> scaler = MakeScaler(flags->scaler);
             if (!scaler.ok()) return invocation.Fail(scaler.status());
+            const absl::StatusOr<std::optional<GroupConfig>> group =
+                MakeGroup(flags->group);
+            if (!group.ok()) return invocation.Fail(group.status());
             return Create(
                 invocation.environment, *invocation.Connect(), flags->name,
-                *scaler,
+                *scaler, *group,
                 flags->exist_ok ? IfExists::kReturnIfEqual : IfExists::kFail,
                 invocation.format);
           }};
@@ -55,7 +65,8 @@ Command AddGet(CLI::App* app) {
   CLI::App* get = app->add_subcommand(
       "get",
       "show a session\n\n"
-      "Shows scale, open step, counters and the last decision of a session.");
+      "Shows scale, open step, counters and the last decision of a session; of "
+      "a group also whether votes are taken, and how it is configured.");
   AddSessionName(get, &flags->name);
   get->add_flag("--checkpoint", flags->checkpoint,
                 "write nothing but the scaler, as `restore` reads it");

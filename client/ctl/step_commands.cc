@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "ctl/decision_printing.h"
 #include "ctl/exit_code.h"
 #include "ctl/failure.h"
 #include "ctl/printing.h"

@@ -67,30 +67,12 @@ Command AddUpdate(CLI::App* app) {
       "vote on a step and show the decision\n\n"
       "Says what the gradients of a step were, which decides whether it "
       "applies and what the scale is next. A vote that is repeated with its "
-      "--step is not counted twice: the decision is shown again.");
+      "--step is not counted twice: the decision is shown again. Workers of a "
+      "group vote with `vote`.");
   AddSessionName(update, &request->session);
-  CLI::App* verdict = AddExclusiveGroup(update, "verdict");
-  const auto add = [&](const std::string& flag, Verdict value,
-                       const std::string& help) {
-    verdict->add_flag_callback(
-        flag, [request = request.get(), value] { request->verdict = value; },
-        help);
-  };
-  add("--finite", Verdict::kFinite, "every gradient was finite");
-  add("--overflow", Verdict::kOverflow, "a gradient was infinite or NaN");
-  add("--skip", Verdict::kSkip, "drop the step, whatever the gradients were");
-  add("--abstain", Verdict::kAbstain, "there were no gradients");
+  AddVerdict(update, &request->verdict);
   AddStep(update, &request->step);
-  AddValueTo<std::int64_t>(update, "--base",
-                           "the applied step that the parameters are at",
-                           &request->base);
-  AddValueTo<double>(update, "--scale-used",
-                     "the scale that the gradients were made with",
-                     &request->scale_used)
-      ->type_name("SCALE");
-  AddValueTo<std::int64_t>(update, "--iteration",
-                           "the trainer's own number of the step",
-                           &request->iteration);
+  AddGrounds(update, &request->base, &request->scale_used, &request->iteration);
   update->footer("lossscalerctl update team/project/run --finite --step 7");
   return {.app = update, .run = [request](const Invocation& invocation) {
             return Update(invocation.environment, *invocation.Connect(),

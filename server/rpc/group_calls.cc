@@ -93,7 +93,7 @@ void JoinSession(Registry* registry, const v1::JoinSessionRequest& request,
           response->set_incarnation(answer->incarnation);
           response->set_resume_token(answer->resume_token);
           *response->mutable_lease_ttl() = wire::ToProto(answer->lease_ttl);
-          ToProto(answer->membership, response->mutable_membership());
+          wire::ToProto(answer->membership, response->mutable_membership());
           if (answer->last_decision) {
             wire::ToProto(*answer->last_decision,
                           response->mutable_last_decision());

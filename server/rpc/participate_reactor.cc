@@ -27,15 +27,15 @@ struct ToResponse {
   v1::ParticipateResponse* response;
 
   void operator()(const Participation::Opened& opened) const {
-    ToProto(opened.membership, response->mutable_opened());
+    wire::ToProto(opened.membership, response->mutable_opened());
   }
   void operator()(const Participation::Changed& changed) const {
-    ToProto(changed.membership, response->mutable_changed());
+    wire::ToProto(changed.membership, response->mutable_changed());
   }
   void operator()(const Participation::Beat& beat) const {
     v1::HeartbeatAnswer* const proto = response->mutable_heartbeat();
     proto->set_sequence(beat.sequence);
-    ToProto(beat.membership, proto->mutable_membership());
+    wire::ToProto(beat.membership, proto->mutable_membership());
     if (!beat.error.ok()) wire::ToProto(beat.error, proto->mutable_error());
   }
   void operator()(const Participation::Voted& voted) const {
@@ -56,6 +56,9 @@ ParticipateReactor::ParticipateReactor(grpc::CallbackServerContext* context,
                                        const Environment& environment)
     : context_(context),
       environment_(environment),
+      late_read_(std::make_shared<LateRead>(
+          environment.late_reads,
+          [this] { ServerBidiReactor::StartRead(&request_); })),
       participation_(std::make_shared<Participation>(
           environment.participants,
           static_cast<Participation::Transport*>(this))),
@@ -76,8 +79,11 @@ void ParticipateReactor::OnReadDone(bool ok) {
       return TakeHeartbeat(request_.heartbeat());
     case v1::ParticipateRequest::kVote: {
       const v1::StreamVote& vote = request_.vote();
-      return participation_->TakeVote(vote.sequence(), vote.step(),
-                                      wire::SentVoteFromProto(vote.vote()));
+      awaits_answer_ = true;
+      return participation_->TakeVote(
+          vote.sequence(),
+          vote.has_step() ? std::optional(vote.step()) : std::nullopt,
+          wire::SentVoteFromProto(vote.vote()));
     }
     case v1::ParticipateRequest::MESSAGE_NOT_SET:
       return participation_->TakeEmpty();
@@ -119,6 +125,7 @@ void ParticipateReactor::OnDone() {
 }
 
 void ParticipateReactor::StartRead() {
+  if (awaits_answer_.exchange(false)) return late_read_->PutOff();
   ServerBidiReactor::StartRead(&request_);
 }
 
@@ -129,9 +136,12 @@ void ParticipateReactor::StartWrite(const Participation::Answer& answer) {
   }
   std::visit(ToResponse{&response_}, answer);
   ServerBidiReactor::StartWrite(&response_);
+  awaits_answer_ = false;
+  late_read_->StartNow();
 }
 
 void ParticipateReactor::Finish(const absl::Status& status) {
+  late_read_->Drop();
   ServerBidiReactor::Finish(ToGrpcStatus(status));
 }
 

@@ -127,12 +127,12 @@ absl::Status ListSessions(const Registry& registry,
     ++taken;
     std::optional<SessionSnapshot> snapshot = session->Snapshot();
     if (!snapshot) continue;
-    // As many as the group has workers.
-    if (snapshot->state.group && snapshot->last_decision) {
-      snapshot->last_decision->votes.clear();
-    }
     v1::Session* proto = response->add_sessions();
     ToProto(*snapshot, proto);
+    // As many as the group has workers.
+    if (snapshot->state.group && proto->has_last_decision()) {
+      proto->mutable_last_decision()->clear_votes();
+    }
     bytes += proto->ByteSizeLong();
   }
   return absl::OkStatus();

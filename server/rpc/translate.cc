@@ -52,14 +52,6 @@ void ToProto(const SessionSnapshot& snapshot, v1::Session* proto) {
   }
 }
 
-void ToProto(const Membership& membership, v1::Membership* proto) {
-  wire::ToProto(wire::Membership{.state = membership.state,
-                                 .phase = membership.phase,
-                                 .current = membership.current,
-                                 .closed = membership.closed},
-                proto);
-}
-
 absl::Status TakeWorker(std::string_view name, std::int64_t number,
                         std::string* worker, std::int64_t* incarnation) {
   if (name.empty() && number == 0) return absl::OkStatus();

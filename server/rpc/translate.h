@@ -16,15 +16,12 @@
 #include "lossscaler/v1/loss_scaler_service.pb.h"
 #include "lossscaler/v1/unscale.pb.h"
 #include "sessions/answers.h"
-#include "sessions/membership.h"
 #include "sessions/unscale_stream.h"
 
 namespace lossscaler::server {
 
 // With the workers that the snapshot has.
 void ToProto(const SessionSnapshot& snapshot, v1::Session* proto);
-
-void ToProto(const Membership& membership, v1::Membership* proto);
 
 // Who is asking, where a call may name a worker: both unset where neither is
 // named, INVALID_FIELD for a pair that no worker can have.

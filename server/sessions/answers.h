@@ -8,11 +8,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "lossscaler/core/coordinator.h"
 #include "lossscaler/core/decision.h"
 #include "lossscaler/core/group.h"
+#include "lossscaler/core/membership.h"
 
 namespace lossscaler::server {
 
@@ -28,6 +31,8 @@ struct SessionSnapshot {
 };
 
 struct UpdateAnswer {
+  // In a group without its votes: every worker is told, so that with them an
+  // answer to all would grow with the square of the group.
   Decision decision;
   Current current;
 };
@@ -35,6 +40,17 @@ struct UpdateAnswer {
 struct RestoreAnswer {
   Decision decision;
   SessionSnapshot snapshot;
+};
+
+// How a join came out.
+struct JoinAnswer {
+  std::int64_t incarnation = 0;
+  std::string resume_token;
+  absl::Duration lease_ttl;
+  Membership membership;
+  // Without its votes.
+  std::optional<Decision> last_decision;
+  std::string session_uid;
 };
 
 // What of the journal to list.

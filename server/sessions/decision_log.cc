@@ -50,13 +50,17 @@ absl::StatusOr<Decision> DecisionLog::FindStep(const SessionState& state,
       store_->FindDecision(state.uid, step);
   if (!found.ok()) return CouldNotRead(found.status());
   if (!*found) {
-    return MakeError(Reason::kStepForgotten,
-                     absl::StrCat("the decision of step ", step,
-                                  " is no longer kept; the "
-                                  "session's next decision is step ",
-                                  state.step),
-                     {{"step", absl::StrCat(step)},
-                      {"expected_step", absl::StrCat(state.step)}});
+    const absl::StatusOr<std::int64_t> oldest = FirstKept(state);
+    if (!oldest.ok()) return oldest.status();
+    return MakeError(
+        Reason::kStepForgotten,
+        absl::StrCat("the decision of step ", step,
+                     " is not kept; the oldest one is that of "
+                     "step ",
+                     *oldest, ", the next one that of step ", state.step),
+        {{"step", absl::StrCat(step)},
+         {"oldest_step", absl::StrCat(*oldest)},
+         {"expected_step", absl::StrCat(state.step)}});
   }
   return **std::move(found);
 }

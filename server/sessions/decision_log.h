@@ -46,7 +46,7 @@ class DecisionLog {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The decision of a decided step or, if its number was passed over (see
-  // RequireRestore()), of the next one; nullopt: that is yet to come.
+  // PassOverLost()), of the next one; nullopt: that is yet to come.
   // STEP_FORGOTTEN, STORE_UNAVAILABLE.
   absl::StatusOr<std::optional<Decision>> FindNext(const SessionState& state,
                                                    std::int64_t step) const

@@ -5,13 +5,15 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lossscaler/core/error.h"
+#include "absl/strings/str_cat.h"
 
 namespace lossscaler::server {
 namespace {
@@ -23,39 +25,45 @@ bool ChangesMembership(const SessionState& before, const SessionState& after) {
          before.group->members != after.group->members;
 }
 
+// While no step is open the epoch rises with every join: that is no news to
+// those who wait for the session to open.
 bool SameNews(const Membership& a, const Membership& b) {
+  const bool open = a.phase == GroupPhase::kOpen;
   return a.state == b.state && a.phase == b.phase &&
-         a.current.epoch == b.current.epoch;
+         (!open || a.current.epoch == b.current.epoch);
+}
+
+absl::Status GivenUp(std::string_view why) {
+  return absl::CancelledError(
+      absl::StrCat("the call was given up ", std::string(why)));
 }
 
 }  // namespace
 
 GroupEvents::GroupEvents(SessionState state, const DecisionLog* log,
-                         Clock clock)
-    : log_(log),
-      clock_(std::move(clock)),
-      coordinator_(std::move(state), clock_().monotonic) {}
+                         const Moment& now)
+    : log_(log), now_(now), coordinator_(std::move(state), now.monotonic) {}
 
 Reaction GroupEvents::Join(const JoinEvent& event,
                            const Done<JoinAnswer>& done) {
   if (!closed_.ok()) return Refuse(done, closed_);
-  absl::StatusOr<Joined> joined = coordinator_.Join(event, clock_());
+  absl::StatusOr<Joined> joined = coordinator_.Join(event, now_);
   if (!joined.ok()) return Refuse(done, joined.status());
   const WorkerRef worker{event.worker, joined->incarnation};
-  const auto settle = [this, worker, done] {
-    unsettled_.push_back([this, worker, done] { done(JoinAnswerOf(worker)); });
+  const auto answer = [this, worker, done] {
+    answers_.push_back([this, worker, done] { done(JoinAnswerOf(worker)); });
   };
-  if (!joined->change) return {.answer = settle};
+  if (!joined->change) return {.answer = answer};
   return {.write = WriteOf(*joined->change),
-          .answer = [this, change = *joined->change, settle] {
+          .answer = [this, change = *joined->change, answer] {
             Install(change);
-            settle();
+            answer();
           }};
 }
 
 Reaction GroupEvents::Leave(const WorkerRef& worker,
                             const std::function<void(absl::Status)>& done) {
-  const absl::StatusOr<Change> change = coordinator_.Leave(worker, clock_());
+  const absl::StatusOr<Change> change = coordinator_.Leave(worker, now_);
   if (!change.ok()) return Refuse(done, change.status());
   return {.write = WriteOf(*change), .answer = [this, change = *change, done] {
             Install(change);
@@ -67,23 +75,21 @@ Reaction GroupEvents::KeepAlive(const WorkerRef& worker,
                                 std::optional<Checkpoint> checkpoint,
                                 const Done<Membership>& done) {
   if (!checkpoint) {
-    // That the session is closed is no error of the call: MembershipOf says it.
-    const absl::Status alive =
-        coordinator_.KeepAlive(worker, clock_().monotonic);
-    if (ReasonOf(alive) == Reason::kFenced) return Refuse(done, alive);
+    const absl::Status alive = coordinator_.KeepAlive(worker, now_.monotonic);
+    if (!alive.ok()) return Refuse(done, alive);
     return {.answer = [this, worker, done] { done(MembershipOf(worker)); }};
   }
   const absl::StatusOr<std::optional<Change>> change =
-      coordinator_.Present(worker, *std::move(checkpoint), clock_());
+      coordinator_.Present(worker, *std::move(checkpoint), now_);
   if (!change.ok()) return Refuse(done, change.status());
-  const auto settle = [this, worker, done] {
-    unsettled_.push_back([this, worker, done] { done(MembershipOf(worker)); });
+  const auto answer = [this, worker, done] {
+    answers_.push_back([this, worker, done] { done(MembershipOf(worker)); });
   };
-  if (!*change) return {.answer = settle};
+  if (!*change) return {.answer = answer};
   return {.write = WriteOf(**change),
-          .answer = [this, change = **change, settle] {
+          .answer = [this, change = **change, answer] {
             Install(change);
-            settle();
+            answer();
           }};
 }
 
@@ -91,23 +97,35 @@ Reaction GroupEvents::Vote(const VoteEvent& event,
                            const Done<UpdateAnswer>& done) {
   if (!closed_.ok()) return Refuse(done, closed_);
   const absl::StatusOr<VoteTaken> taken =
-      coordinator_.Take(event, clock_().monotonic);
+      coordinator_.Take(event, now_.monotonic);
   if (!taken.ok()) return Refuse(done, taken.status());
   if (*taken == VoteTaken::kWaits) {
-    waiting_.emplace(event.call, done);
+    Wait(event, done);
     return {};
   }
   const SessionState& state = coordinator_.state();
-  const absl::StatusOr<Decision> stored = log_->FindStep(state, event.step);
+  const absl::StatusOr<Decision> stored = log_->FindStep(state, *event.step);
   if (!stored.ok()) return Refuse(done, stored.status());
   coordinator_.NoteLateVote(*stored, event);
-  const absl::StatusOr<Decision> answer =
-      AnswerFrom(state.uid, *stored, event.worker, event.vote);
-  if (!answer.ok()) return Refuse(done, answer.status());
-  return {.answer = [done, answer = UpdateAnswer{.decision = *answer,
-                                                 .current = state.current()}] {
-    done(answer);
-  }};
+  if (absl::Status refused =
+          MayBeTold(state.uid, *stored, event.worker, event.vote);
+      !refused.ok()) {
+    return Refuse(done, refused);
+  }
+  return {.answer = [done, answer = UpdateAnswer{
+                               .decision = WithoutVotes(*stored),
+                               .current = state.current()}] { done(answer); }};
+}
+
+void GroupEvents::Wait(const VoteEvent& event, const Done<UpdateAnswer>& done) {
+  const std::int64_t incarnation = event.worker.incarnation;
+  waiting_[event.call] = {.incarnation = incarnation, .done = done};
+  std::set<CallId>& calls = waiting_by_worker_[incarnation];
+  calls.insert(event.call);
+  if (calls.size() <= kWaitingPerWorker) return;
+  const CallId oldest = *calls.begin();
+  coordinator_.Forget(oldest);
+  Answer({{oldest, GivenUp("for later ones of the same worker")}}, {});
 }
 
 Reaction GroupEvents::Follow(CallId call, const WorkerRef& worker,
@@ -121,11 +139,12 @@ Reaction GroupEvents::Follow(CallId call, const WorkerRef& worker,
 }
 
 Reaction GroupEvents::Cancel(CallId call) {
-  const absl::Status cancelled =
-      absl::CancelledError("the call was given up by its caller");
-  if (const auto waiting = waiting_.extract(call)) {
+  const absl::Status cancelled = GivenUp("by its caller");
+  if (waiting_.contains(call)) {
     coordinator_.Forget(call);
-    return Refuse(waiting.mapped(), cancelled);
+    return {.answer = [this, call, cancelled] {
+      Answer({{call, cancelled}}, {});
+    }};
   }
   if (const auto follower = followers_.extract(call)) {
     return Refuse(follower.mapped().changed, cancelled);
@@ -151,7 +170,7 @@ Reaction GroupEvents::Restore(const LossScaler& scaler,
   };
   if (*made) return {.answer = [answer, made = **made] { answer(made); }};
   const absl::StatusOr<Change> change =
-      coordinator_.Restore(scaler, if_epoch, request_id, clock_());
+      coordinator_.Restore(scaler, if_epoch, request_id, now_);
   if (!change.ok()) return Refuse(done, change.status());
   return {.write = WriteOf(*change),
           .answer = [this, change = *change, answer] {
@@ -162,9 +181,8 @@ Reaction GroupEvents::Restore(const LossScaler& scaler,
 
 std::optional<Event> GroupEvents::TakeDue() {
   if (!closed_.ok()) return std::nullopt;
-  const Moment now = clock_();
-  Answer(coordinator_.DueAnswers(now.monotonic));
-  std::optional<Change> change = coordinator_.Due(now);
+  Answer(coordinator_.DueAnswers(now_.monotonic), {});
+  std::optional<Change> change = coordinator_.Due(now_);
   if (!change) return std::nullopt;
   const bool decides = change->decision.has_value();
   return Event{.react =
@@ -184,13 +202,13 @@ absl::Time GroupEvents::NextDue() const {
   return closed_.ok() ? coordinator_.NextDue() : absl::InfiniteFuture();
 }
 
-void GroupEvents::Settle() {
-  for (const auto& answer : std::exchange(unsettled_, {})) answer();
+void GroupEvents::GiveAnswers() {
+  for (const auto& answer : std::exchange(answers_, {})) answer();
 }
 
 void GroupEvents::Reset(SessionState state, const absl::Status& error) {
   Dismiss(error);
-  coordinator_ = Coordinator(std::move(state), clock_().monotonic);
+  coordinator_ = Coordinator(std::move(state), now_.monotonic);
   NotifyFollowers();
 }
 
@@ -200,33 +218,43 @@ void GroupEvents::Close(const absl::Status& error) {
   for (const auto& [call, follower] : std::exchange(followers_, {})) {
     follower.changed(error);
   }
-  Settle();
+  GiveAnswers();
 }
 
 void GroupEvents::Dismiss(const absl::Status& error) {
-  Answer(coordinator_.DismissAll(error));
+  Answer(coordinator_.DismissAll(error), {});
 }
 
 void GroupEvents::Complete(SessionSnapshot* snapshot) const {
   snapshot->phase = coordinator_.phase();
-  snapshot->members = coordinator_.Members(clock_().monotonic);
+  snapshot->members = coordinator_.Members(now_.monotonic);
 }
 
 void GroupEvents::Install(const Change& change) {
   const bool news = ChangesMembership(coordinator_.state(), change.state);
-  Answer(coordinator_.Install(change, clock_().monotonic));
+  const std::vector<VoteAnswer> answers =
+      coordinator_.Install(change, now_.monotonic);
+  if (!answers.empty()) {
+    Answer(answers,
+           change.decision ? WithoutVotes(*change.decision) : Decision());
+  }
   if (news) NotifyFollowers();
 }
 
-void GroupEvents::Answer(std::vector<VoteAnswer> answers) {
+void GroupEvents::Answer(const std::vector<VoteAnswer>& answers,
+                         const Decision& decision) {
   const Current current = coordinator_.state().current();
-  for (VoteAnswer& one : answers) {
+  for (const VoteAnswer& one : answers) {
     const auto waiting = waiting_.extract(one.call);
-    if (!one.answer.ok()) {
-      waiting.mapped()(one.answer.status());
+    const std::int64_t incarnation = waiting.mapped().incarnation;
+    const auto calls = waiting_by_worker_.find(incarnation);
+    calls->second.erase(one.call);
+    if (calls->second.empty()) waiting_by_worker_.erase(calls);
+    if (one.status.ok()) {
+      waiting.mapped().done(
+          UpdateAnswer{.decision = decision, .current = current});
     } else {
-      waiting.mapped()(
-          UpdateAnswer{.decision = *std::move(one.answer), .current = current});
+      waiting.mapped().done(one.status);
     }
   }
 }
@@ -250,27 +278,22 @@ void GroupEvents::NotifyFollowers() {
 absl::StatusOr<Membership> GroupEvents::MembershipOf(
     const WorkerRef& worker) const {
   if (!closed_.ok()) return closed_;
-  const absl::StatusOr<MemberView> view =
-      coordinator_.Find(worker, clock_().monotonic);
-  if (!view.ok()) return view.status();
-  return Membership{.state = view->member.state,
-                    .phase = coordinator_.phase(),
-                    .current = coordinator_.state().current(),
-                    .closed = coordinator_.WhyClosed()};
+  return coordinator_.MembershipOf(worker);
 }
 
 absl::StatusOr<JoinAnswer> GroupEvents::JoinAnswerOf(
     const WorkerRef& worker) const {
   absl::StatusOr<Membership> membership = MembershipOf(worker);
   if (!membership.ok()) return membership.status();
-  const absl::StatusOr<MemberView> view =
-      coordinator_.Find(worker, clock_().monotonic);
-  if (!view.ok()) return view.status();
+  const Member* const member =
+      FindMember(coordinator_.group().members, worker.incarnation);
+  std::optional<Decision> last = log_->Last();
+  if (last) last = WithoutVotes(*std::move(last));
   return JoinAnswer{.incarnation = worker.incarnation,
-                    .resume_token = view->member.resume_token,
-                    .lease_ttl = coordinator_.group().config.lease_ttl,
+                    .resume_token = member->resume_token,
+                    .lease_ttl = lease_ttl(),
                     .membership = *std::move(membership),
-                    .last_decision = log_->Last(),
+                    .last_decision = std::move(last),
                     .session_uid = coordinator_.state().uid};
 }
 

@@ -18,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,22 +27,36 @@
 #include "absl/time/time.h"
 #include "lossscaler/core/coordinator.h"
 #include "lossscaler/core/decision.h"
+#include "lossscaler/core/membership.h"
 #include "sessions/answers.h"
 #include "sessions/decision_log.h"
-#include "sessions/membership.h"
 #include "sessions/turn.h"
 
 namespace lossscaler::server {
 
+// Calls of one worker that may wait at one time for a decision: a client that
+// calls again need not have been told that its first call is lost.
+inline constexpr int kWaitingPerWorker = 4;
+
 class GroupEvents {
  public:
-  using Clock = std::function<Moment()>;
-
   // `state` as loaded or created; `log` outlives this.
-  GroupEvents(SessionState state, const DecisionLog* log, Clock clock);
+  GroupEvents(SessionState state, const DecisionLog* log, const Moment& now);
 
   GroupEvents(const GroupEvents&) = delete;
   GroupEvents& operator=(const GroupEvents&) = delete;
+
+  // The time of everything that follows.
+  void SetTime(const Moment& now) { now_ = now; }
+  // Up to the time that is set nothing could be done for so long, not even what
+  // had come; see Coordinator::Postpone().
+  void Postpone(absl::Duration duration) { coordinator_.Postpone(duration); }
+  absl::Duration lease_ttl() const {
+    return coordinator_.group().config.lease_ttl;
+  }
+  std::int64_t members() const {
+    return static_cast<std::int64_t>(coordinator_.group().members.size());
+  }
 
   // ---- Events, all of the session as `coordinator().state()` has it.
 
@@ -69,7 +84,7 @@ class GroupEvents {
   std::optional<Event> TakeDue();
   // Nothing is due (any more), or it could not be written: gives the answers
   // that wait for that, so that they tell what became of their event.
-  void Settle();
+  void GiveAnswers();
   // When TakeDue() may have something although nothing happened.
   absl::Time NextDue() const;
 
@@ -95,21 +110,29 @@ class GroupEvents {
     Membership last;
   };
 
+  struct Waiting {
+    std::int64_t incarnation = 0;
+    Done<UpdateAnswer> done;
+  };
+
   // `change` is written.
   void Install(const Change& change);
-  void Answer(std::vector<VoteAnswer> answers);
+  // `decision` is what those are told who are told one.
+  void Answer(const std::vector<VoteAnswer>& answers, const Decision& decision);
+  void Wait(const VoteEvent& event, const Done<UpdateAnswer>& done);
   void NotifyFollowers();
   absl::StatusOr<Membership> MembershipOf(const WorkerRef& worker) const;
   absl::StatusOr<JoinAnswer> JoinAnswerOf(const WorkerRef& worker) const;
 
   const DecisionLog* const log_;
-  const Clock clock_;
+  Moment now_;
   Coordinator coordinator_;
-  // The calls that wait for the coordinator's answer.
-  std::map<CallId, Done<UpdateAnswer>> waiting_;
+  // The calls that wait for the coordinator's answer, and those of each worker.
+  std::map<CallId, Waiting> waiting_;
+  std::map<std::int64_t, std::set<CallId>> waiting_by_worker_;
   std::map<CallId, Follower> followers_;
-  // Answers for Settle().
-  std::vector<std::function<void()>> unsettled_;
+  // For GiveAnswers().
+  std::vector<std::function<void()>> answers_;
   // Not OK: see Close().
   absl::Status closed_;
 };

@@ -19,14 +19,9 @@ namespace {
 
 // Whether an error concerns the worker, rather than one message of it.
 bool EndsMembership(const absl::Status& status) {
-  switch (ReasonOf(status).value_or(Reason::kInvalidField)) {
-    case Reason::kFenced:
-    case Reason::kWrongKind:
-    case Reason::kSessionNotFound:
-      return true;
-    default:
-      return false;
-  }
+  const std::optional<Reason> reason = ReasonOf(status);
+  return reason == Reason::kFenced || reason == Reason::kWrongKind ||
+         reason == Reason::kSessionNotFound;
 }
 
 // Whether a checkpoint was refused for what it is.
@@ -100,14 +95,6 @@ void Participation::OnNews(const absl::StatusOr<Membership>& news) {
       queue_.push_back(Changed{*news});
     }
   }
-  // Its next call would be told that it is fenced, and so it is told now.
-  if (news->state == MemberState::kLost) {
-    session_->KeepAlive(worker_, std::nullopt,
-                        [self = shared_from_this()](
-                            const absl::StatusOr<Membership>& membership) {
-                          if (!membership.ok()) self->End(membership.status());
-                        });
-  }
   Run();
 }
 
@@ -146,16 +133,20 @@ void Participation::AnswerHeartbeat(std::int64_t sequence,
       });
 }
 
-void Participation::TakeVote(std::int64_t sequence, std::int64_t step,
+void Participation::TakeVote(std::int64_t sequence,
+                             std::optional<std::int64_t> step,
                              absl::StatusOr<Vote> vote) {
   if (!TakeMessage(/*open=*/false)) return;
-  if (vote.ok() && step == 0) {
-    vote = MakeError(Reason::kStepRequired,
-                     "the vote names no step; name the one that its gradients "
-                     "were computed for");
-  }
   if (!vote.ok()) {
-    return Enqueue(Voted{.sequence = sequence, .answer = vote.status()});
+    // A sign of life, all the same.
+    session_->KeepAlive(
+        worker_, std::nullopt,
+        [self = shared_from_this(), sequence,
+         error = vote.status()](const absl::StatusOr<Membership>& membership) {
+          if (!membership.ok()) return self->End(membership.status());
+          self->Enqueue(Voted{.sequence = sequence, .answer = error});
+        });
+    return Run();
   }
   PendingCall former;
   std::int64_t ticket;

@@ -31,9 +31,9 @@
 #include "lossscaler/core/coordinator.h"
 #include "lossscaler/core/decision.h"
 #include "lossscaler/core/group.h"
+#include "lossscaler/core/membership.h"
 #include "lossscaler/sync/mutex.h"
 #include "sessions/answers.h"
-#include "sessions/membership.h"
 #include "sessions/participants.h"
 #include "sessions/session.h"
 
@@ -94,7 +94,7 @@ class Participation : public std::enable_shared_from_this<Participation> {
   void TakeHeartbeat(std::int64_t sequence,
                      absl::StatusOr<std::optional<Checkpoint>> checkpoint)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  void TakeVote(std::int64_t sequence, std::int64_t step,
+  void TakeVote(std::int64_t sequence, std::optional<std::int64_t> step,
                 absl::StatusOr<Vote> vote) ABSL_LOCKS_EXCLUDED(mutex_);
   // One that says nothing.
   void TakeEmpty() ABSL_LOCKS_EXCLUDED(mutex_);

@@ -27,17 +27,17 @@ constexpr std::int64_t kLedgerBytes = std::int64_t{64} << 20;
 std::string Text(const LossScaler& scaler,
                  const std::optional<GroupConfig>& group) {
   if (!group) return scaler.DebugString();
-  return absl::StrCat(scaler.DebugString(), " for a group of ",
-                      group->min_workers, " to ", group->max_workers,
-                      " workers (lease_ttl ",
-                      absl::FormatDuration(group->lease_ttl), ", step_timeout ",
-                      absl::FormatDuration(group->step_timeout), ", on_loss ",
-                      static_cast<int>(group->on_loss), ", on_timeout ",
-                      static_cast<int>(group->on_timeout), ", max_timeouts ",
-                      group->max_timeouts, ", early_decision ",
-                      group->early_decision ? "true" : "false", ", parts ",
-                      static_cast<int>(group->parts), ", degraded_skips ",
-                      group->degraded_skips, ")");
+  return absl::StrCat(
+      scaler.DebugString(), " for a group of ", group->min_workers, " to ",
+      group->max_workers, " workers (lease_ttl ",
+      absl::FormatDuration(group->lease_ttl), ", step_timeout ",
+      absl::FormatDuration(group->step_timeout), ", on_loss ",
+      std::string(LossPolicyName(group->on_loss)), ", on_timeout ",
+      std::string(StragglerPolicyName(group->on_timeout)), ", max_timeouts ",
+      group->max_timeouts, ", early_decision ",
+      group->early_decision ? "true" : "false", ", parts ",
+      std::string(PartPolicyName(group->parts)), ", degraded_skips ",
+      group->degraded_skips, ")");
 }
 
 }  // namespace
@@ -241,20 +241,20 @@ absl::StatusOr<std::shared_ptr<Session>> Registry::Find(std::string_view name,
     if (found != sessions_.end()) session = found->second;
   }
   if (session == nullptr) return SessionNotFound(name);
-  if (absl::Status status = session->Settle(); !status.ok()) return status;
-  const std::optional<SessionSnapshot> snapshot = session->Snapshot();
-  if (!snapshot) {
+  if (absl::Status status = session->Reread(); !status.ok()) return status;
+  const std::optional<std::string> current = session->uid();
+  if (!current) {
     Forget(session);
     return SessionNotFound(name);
   }
-  if (!uid.empty() && uid != snapshot->state.uid) {
+  if (!uid.empty() && uid != *current) {
     return MakeError(
         Reason::kSessionReplaced,
-        absl::StrCat("session '", std::string(name), "' now has uid ",
-                     snapshot->state.uid, ", not ", Quoted(uid),
+        absl::StrCat("session '", std::string(name), "' now has uid ", *current,
+                     ", not ", Quoted(uid),
                      ": it was deleted and created again; open it anew"),
         {{"session", std::string(name)},
-         {"session_uid", snapshot->state.uid},
+         {"session_uid", *current},
          {"requested_uid", Quoted(uid)}});
   }
   return session;
@@ -289,8 +289,8 @@ void Registry::ForgetUnsure() {
   std::vector<std::shared_ptr<Session>> left;
   for (const std::shared_ptr<Session>& session : unsure) {
     // A store that does not answer is asked once.
-    if (store.ok()) store = session->Settle();
-    if (!session->gone() && !session->Snapshot()) left.push_back(session);
+    if (store.ok()) store = session->Reread();
+    if (!session->gone() && !session->uid()) left.push_back(session);
     Forget(session);
   }
   if (left.empty()) return;

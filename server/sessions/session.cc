@@ -53,12 +53,9 @@ absl::Status StepRequired(std::string_view name) {
 }
 
 bool IsLiveMember(const GroupState& group, const WorkerRef& worker) {
-  for (const Member& member : group.members) {
-    if (member.incarnation == worker.incarnation) {
-      return member.worker == worker.worker && IsLive(member);
-    }
-  }
-  return false;
+  const Member* const member = FindMember(group.members, worker.incarnation);
+  return member != nullptr && member->worker == worker.worker &&
+         IsLive(*member);
 }
 
 }  // namespace
@@ -115,14 +112,14 @@ void Session::Delete(std::string_view request_id, Done<SessionSnapshot> done) {
 
 PendingCall Session::Update(std::optional<std::int64_t> step, Vote vote,
                             Done<UpdateAnswer> done) {
-  // What is wrong whatever the state is needs no turn.
   const State now = state();
-  const bool group = now != nullptr && now->group.has_value();
-  if (absl::Status status =
-          group ? CheckGroupVote(step, vote) : CheckVote(step, vote);
-      !status.ok()) {
-    done(status);
-    return {};
+  if (now != nullptr && !now->group) {
+    // What is wrong whatever the state is needs no turn. In a group it is a
+    // sign of life.
+    if (absl::Status status = CheckVote(step, vote); !status.ok()) {
+      done(status);
+      return {};
+    }
   }
   const CallId call = NewCall();
   Enqueue({.react =
@@ -144,19 +141,21 @@ PendingCall Session::Update(std::optional<std::int64_t> step, Vote vote,
                  if (vote.worker.empty() && vote.incarnation == 0) {
                    return Refuse(done, NoWorker(name_));
                  }
-                 if (!step) return Refuse(done, StepRequired(name_));
-                 return group_->Vote({.call = call,
-                                      .worker = {vote.worker, vote.incarnation},
-                                      .step = *step,
-                                      .vote = vote,
-                                      .resolved = Resolve(vote)},
-                                     done);
+                 return group_->Vote(
+                     {.call = call,
+                      .worker = {vote.worker, vote.incarnation},
+                      .step = step,
+                      .vote = vote,
+                      .resolved =
+                          step == state->step ? Resolve(vote) : vote.verdict},
+                     done);
                },
            .fail = done});
   return PendingCall(weak_from_this(), call);
 }
 
-PendingCall Session::CastVote(WorkerRef worker, std::int64_t step, Vote vote,
+PendingCall Session::CastVote(WorkerRef worker,
+                              std::optional<std::int64_t> step, Vote vote,
                               Done<UpdateAnswer> done) {
   const State now = state();
   if (now != nullptr && !now->group) {
@@ -286,6 +285,12 @@ bool Session::gone() const {
 State Session::state() const {
   MutexLock lock(&mutex_);
   return state_;
+}
+
+std::optional<std::string> Session::uid() const {
+  MutexLock lock(&mutex_);
+  if (state_ == nullptr) return std::nullopt;
+  return state_->uid;
 }
 
 std::optional<SessionSnapshot> Session::Snapshot() const {

@@ -37,13 +37,13 @@
 #include "lossscaler/core/coordinator.h"
 #include "lossscaler/core/decision.h"
 #include "lossscaler/core/loss_scaler.h"
+#include "lossscaler/core/membership.h"
 #include "lossscaler/sync/mutex.h"
 #include "sessions/alarm.h"
 #include "sessions/answers.h"
 #include "sessions/byte_budget.h"
 #include "sessions/decision_log.h"
 #include "sessions/group_events.h"
-#include "sessions/membership.h"
 #include "sessions/stream_ledger.h"
 #include "sessions/turn.h"
 #include "store/store.h"
@@ -175,13 +175,14 @@ class Session : public Alarm::Sleeper,
 
   // Reads the session again if the outcome of a write is unknown, unless an
   // event is under way, which does that itself. STORE_UNAVAILABLE.
-  absl::Status Settle() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Reread() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Whether it is certain that the store has no such session (any more).
   bool gone() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Nothing, while the session is not (or no longer) in the store.
   std::optional<SessionSnapshot> Snapshot() const ABSL_LOCKS_EXCLUDED(mutex_);
+  std::optional<std::string> uid() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The decisions from `from_step` on; 0: from the next that falls on; 1: from
   // the first that is kept on. SESSION_NOT_FOUND; STEP_AHEAD; INVALID_FIELD if
@@ -213,8 +214,8 @@ class Session : public Alarm::Sleeper,
   void KeepAlive(WorkerRef worker, std::optional<Checkpoint> checkpoint,
                  Done<Membership> done);
   // Answers once the step is decided. Cancelled, the vote stays.
-  PendingCall CastVote(WorkerRef worker, std::int64_t step, Vote vote,
-                       Done<UpdateAnswer> done);
+  PendingCall CastVote(WorkerRef worker, std::optional<std::int64_t> step,
+                       Vote vote, Done<UpdateAnswer> done);
   // Calls `changed` with the worker's membership now and whenever its state or
   // the phase has changed, in order; last of all with an error: FENCED when the
   // incarnation is gone, SESSION_NOT_FOUND, CANCELLED, what Drain() said.
@@ -275,6 +276,9 @@ class Session : public Alarm::Sleeper,
   // Begins and, unless it waits for the store, ends one turn; false if there is
   // nothing to do, or another turn is under way.
   bool TakeTurn() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Tells the group what time it is, and that time passed in which the process
+  // stood still.
+  void SetTime();
   // The change that is due, or the next event; nullopt: neither.
   std::optional<Event> NextEvent() ABSL_LOCKS_EXCLUDED(mutex_);
   void Commit(Write write, std::function<void()> answer,
@@ -301,6 +305,7 @@ class Session : public Alarm::Sleeper,
 
   State state() const ABSL_LOCKS_EXCLUDED(mutex_);
   SessionSnapshot FullSnapshot() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // What a vote on the open step comes to by its streams.
   absl::StatusOr<Verdict> Resolve(const Vote& vote) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -325,6 +330,11 @@ class Session : public Alarm::Sleeper,
   absl::Status due_error_;
   // What the alarm is set to.
   absl::Time alarm_ = absl::InfiniteFuture();
+  // When the process was last seen at work here, and when it had last stood
+  // still.
+  absl::Time last_turn_ = absl::InfinitePast();
+  absl::Time last_standstill_ = absl::InfinitePast();
+  absl::Time write_begin_;
 
   mutable Mutex mutex_;
   std::deque<Event> events_ ABSL_GUARDED_BY(mutex_);
@@ -332,7 +342,7 @@ class Session : public Alarm::Sleeper,
   // state.
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;
   // An event was taken since something was last looked for that is due.
-  bool unsettled_ ABSL_GUARDED_BY(mutex_) = false;
+  bool due_unchecked_ ABSL_GUARDED_BY(mutex_) = false;
   // Create() has not come out yet.
   bool creating_ ABSL_GUARDED_BY(mutex_) = false;
   // The thread inside Store::Commit(), so that an answer which comes at once

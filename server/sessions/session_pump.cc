@@ -17,7 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "lossscaler/core/error.h"
-#include "lossscaler/core/require_restore.h"
+#include "lossscaler/core/pass_over_lost.h"
 #include "sessions/session.h"
 
 namespace lossscaler::server {
@@ -48,11 +48,14 @@ absl::Status VotesForgotten(const Session::Environment& environment) {
       environment.retry_delay);
 }
 
-// A group that may have lost decisions is closed until somebody restores it.
+// Late by more than this, something that was due shows that the process stood
+// still (stopped, swapped out, its machine suspended).
+constexpr absl::Duration kStandstill = absl::Seconds(1);
+// A write that takes longer keeps events waiting noticeably.
+constexpr absl::Duration kLongWrite = absl::Milliseconds(100);
+
 State StateOf(StoredSession stored) {
-  if (stored.possibly_stale && stored.state.group) {
-    RequireRestore(&stored.state);
-  }
+  if (stored.loss != 0) PassOverLost(&stored.state, stored.loss);
   return std::make_shared<SessionState>(std::move(stored.state));
 }
 
@@ -109,7 +112,7 @@ void Session::Pump() {
 bool Session::TakeTurn() {
   {
     MutexLock lock(&mutex_);
-    if (busy_ || (events_.empty() && !unsettled_)) return false;
+    if (busy_ || (events_.empty() && !due_unchecked_)) return false;
     busy_ = true;
   }
   const std::optional<Event> event = NextEvent();
@@ -130,9 +133,23 @@ bool Session::TakeTurn() {
   return true;
 }
 
+void Session::SetTime() {
+  const absl::Time now = environment_->monotonic();
+  group_->SetTime({.monotonic = now, .wall = environment_->now()});
+  // What came meanwhile is still to be read, first of all signs of life. A
+  // process that stands still all the time does not keep the dead alive.
+  const absl::Duration late = now - std::max(alarm_, last_turn_);
+  if (late > kStandstill && now - last_standstill_ > group_->lease_ttl()) {
+    group_->Postpone(late + kStandstill);
+    last_standstill_ = now;
+  }
+  last_turn_ = now;
+}
+
 std::optional<Event> Session::NextEvent() {
   const absl::Status sure = ReloadIfUnsure();
   if (group_ != nullptr) {
+    SetTime();
     if (!sure.ok()) {
       group_->Dismiss(sure);
     } else if (due_error_.ok()) {
@@ -144,13 +161,13 @@ std::optional<Event> Session::NextEvent() {
         return due;
       }
     }
-    if (sure.ok()) group_->Settle();
+    if (sure.ok()) group_->GiveAnswers();
   }
   while (true) {
     Event event;
     {
       MutexLock lock(&mutex_);
-      unsettled_ = !events_.empty() && group_ != nullptr;
+      due_unchecked_ = !events_.empty() && group_ != nullptr;
       if (events_.empty()) return std::nullopt;
       event = std::move(events_.front());
       events_.pop_front();
@@ -171,6 +188,7 @@ void Session::Commit(Write write, std::function<void()> answer,
     MutexLock lock(&mutex_);
     committing_ = std::this_thread::get_id();
   }
+  if (group_ != nullptr) write_begin_ = environment_->monotonic();
   Write copy = write;
   environment_->store->Commit(
       std::move(copy),
@@ -184,6 +202,12 @@ void Session::Commit(Write write, std::function<void()> answer,
 
 void Session::OnWritten(const Written& written, WriteResult result,
                         const absl::Status& status) {
+  if (group_ != nullptr) {
+    last_turn_ = environment_->monotonic();
+    const absl::Duration took = last_turn_ - write_begin_;
+    if (took > kLongWrite) group_->Postpone(took);
+    SetTime();
+  }
   absl::Status outcome;
   if (result == WriteResult::kUnknown) {
     {
@@ -218,7 +242,7 @@ void Session::OnWritten(const Written& written, WriteResult result,
   if (pump) Pump();
 }
 
-absl::Status Session::Settle() {
+absl::Status Session::Reread() {
   {
     MutexLock lock(&mutex_);
     if (busy_ || unsure_uid_.empty()) return absl::OkStatus();
@@ -228,7 +252,7 @@ absl::Status Session::Settle() {
   {
     MutexLock lock(&mutex_);
     // Something may be due by now.
-    if (status.ok() && group_ != nullptr) unsettled_ = true;
+    if (status.ok() && group_ != nullptr) due_unchecked_ = true;
     busy_ = false;
   }
   Pump();
@@ -324,10 +348,10 @@ void Session::FollowState() {
     return;
   }
   if (group_ != nullptr || !now->group) return;
-  group_ = std::make_unique<GroupEvents>(*now, &log_, [this] {
-    return Moment{.monotonic = environment_->monotonic(),
-                  .wall = environment_->now()};
-  });
+  last_turn_ = environment_->monotonic();
+  group_ = std::make_unique<GroupEvents>(
+      *now, &log_,
+      Moment{.monotonic = last_turn_, .wall = environment_->now()});
   if (!drained.ok()) group_->Close(drained);
 }
 

@@ -35,9 +35,8 @@ absl::Status CheckInvariants(const SessionState& state) {
     return NoRecord("session",
                     absl::StrCat("epoch ", state.epoch, " is below 1"));
   }
-  // A group may have restored a base of another session, or one of its own that
-  // a power loss took.
-  if (state.base < 0 || (!state.group && state.base >= state.step)) {
+  // The base of another session may have any number.
+  if (state.base < 0 || (state.base_uid.empty() && state.base >= state.step)) {
     return NoRecord(
         "session",
         absl::StrCat("base ", state.base,
@@ -82,6 +81,7 @@ std::string EncodeSession(const SessionState& state) {
   record.set_create_request_id(state.create_request_id);
   *record.mutable_create_time() = wire::ToProto(state.create_time);
   record.set_base_uid(state.base_uid);
+  record.set_last_loss(state.last_loss);
   if (state.group) FillGroupRecord(*state.group, record.mutable_group());
   return record.SerializeAsString();
 }
@@ -110,6 +110,7 @@ absl::StatusOr<SessionState> DecodeSession(std::string_view bytes) {
       .skipped = record.skipped(),
       .consecutive_skips = record.consecutive_skips(),
       .revision = record.revision(),
+      .last_loss = record.last_loss(),
       .create_request_id = record.create_request_id(),
       .create_time = wire::TimeFromProto(record.create_time()),
       .group = {}};

@@ -78,10 +78,10 @@ absl::Status SqliteReader::Prepare() {
       code != SQLITE_OK) {
     return Failure(code);
   }
-  // The columns of StoredSession; possibly_stale came with version 2.
+  // The columns of StoredSession; loss came with version 2.
   const std::string sessions =
       absl::StrCat("SELECT uid, name, revision, record, ",
-                   version < 2 ? "0" : "possibly_stale", " FROM sessions");
+                   version < 2 ? "0" : "loss", " FROM sessions");
   absl::Status status = PrepareAll({
       {&all_sessions_, absl::StrCat(sessions, " ORDER BY name")},
       {&session_, absl::StrCat(sessions, " WHERE uid = ?")},
@@ -151,9 +151,8 @@ absl::StatusOr<std::vector<StoredSession>> SqliteReader::LoadAll() {
   while (query.Next()) {
     absl::StatusOr<SessionState> state = SessionOf(query);
     if (!state.ok()) return state.status();
-    StoredSession session{.state = *std::move(state),
-                          .recent = {},
-                          .possibly_stale = query.Int(4) != 0};
+    StoredSession session{
+        .state = *std::move(state), .recent = {}, .loss = query.Int(4)};
     if (absl::Status status = LoadRecent(&session); !status.ok()) return status;
     sessions.push_back(std::move(session));
   }
@@ -172,9 +171,8 @@ absl::StatusOr<std::optional<StoredSession>> SqliteReader::Load(
   }
   absl::StatusOr<SessionState> state = SessionOf(query);
   if (!state.ok()) return state.status();
-  StoredSession session{.state = *std::move(state),
-                        .recent = {},
-                        .possibly_stale = query.Int(4) != 0};
+  StoredSession session{
+      .state = *std::move(state), .recent = {}, .loss = query.Int(4)};
   if (absl::Status status = LoadRecent(&session); !status.ok()) return status;
   return session;
 }

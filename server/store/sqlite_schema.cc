@@ -74,8 +74,9 @@ CREATE INDEX decisions_by_iteration ON decisions(session_uid, iteration)
 CREATE INDEX decisions_by_votes ON decisions(session_uid, step)
   WHERE iterations_in_votes = 1;
 
--- 1: the machine may have lost decisions of the session that somebody saw.
-ALTER TABLE sessions ADD COLUMN possibly_stale INTEGER NOT NULL DEFAULT 0;
+-- The start of the server that found that the machine may have lost decisions
+-- of the session that somebody saw. 0: none.
+ALTER TABLE sessions ADD COLUMN loss INTEGER NOT NULL DEFAULT 0;
 -- The life of the machine in which commits were made that may not be on disk;
 -- empty: there are none.
 ALTER TABLE meta ADD COLUMN unsynced_boot_id TEXT NOT NULL DEFAULT '';

@@ -29,11 +29,11 @@ absl::StatusOr<std::int64_t> WriteReturning(SqliteConnection* connection,
   return number;
 }
 
-absl::Status MarkStaleSessions(SqliteConnection* connection,
-                               const std::string& boot_id) {
+absl::Status MarkLoss(SqliteConnection* connection,
+                      const std::string& boot_id) {
   absl::StatusOr<SqliteStatement> statement = connection->Prepare(
-      "UPDATE sessions SET possibly_stale = 1 WHERE EXISTS (SELECT 1 FROM meta "
-      "WHERE unsynced_boot_id NOT IN ('', ?))");
+      "UPDATE sessions SET loss = meta.start_count + 1 FROM meta "
+      "WHERE meta.unsynced_boot_id NOT IN ('', ?)");
   if (!statement.ok()) return statement.status();
   const int code = statement->Run(std::string_view(boot_id));
   return code == SQLITE_OK ? absl::OkStatus()
@@ -46,8 +46,7 @@ absl::StatusOr<std::int64_t> TakeIntoUse(SqliteConnection* connection,
   if (const int code = MigrateTables(connection); code != SQLITE_OK) {
     return SqliteError("bring up to date", code, *connection);
   }
-  if (absl::Status status = MarkStaleSessions(connection, boot_id);
-      !status.ok()) {
+  if (absl::Status status = MarkLoss(connection, boot_id); !status.ok()) {
     return status;
   }
   return WriteReturning(connection,

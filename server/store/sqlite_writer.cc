@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/memory/memory.h"
+#include "lossscaler/core/pass_over_lost.h"
 #include "lossscaler/core/solo.h"
 #include "store/journal.h"
 #include "store/record_codec.h"
@@ -48,7 +49,7 @@ absl::Status SqliteWriter::Prepare() {
        "INSERT INTO sessions(uid, name, revision, record) VALUES (?, ?, ?, ?)"},
       {&update_session_,
        "UPDATE sessions SET revision = ?2, record = ?3, "
-       "possibly_stale = possibly_stale AND NOT ?4 "
+       "loss = CASE WHEN ?4 THEN 0 ELSE loss END "
        "WHERE uid = ?1 AND revision = ?2 - 1"},
       {&delete_session_,
        "DELETE FROM sessions WHERE uid = ?1 AND revision = ?2 - 1"},
@@ -60,6 +61,9 @@ absl::Status SqliteWriter::Prepare() {
       {&oldest_step_,
        "SELECT step FROM decisions WHERE session_uid = ? ORDER BY step LIMIT "
        "1"},
+      {&nth_newest_step_,
+       "SELECT step FROM decisions WHERE session_uid = ? ORDER BY step DESC "
+       "LIMIT 1 OFFSET ?"},
       {&first_young_step_,
        "SELECT step FROM decisions WHERE session_uid = ? AND step >= ? AND "
        "step < ? AND decide_time >= ? ORDER BY step LIMIT 1"},
@@ -165,7 +169,13 @@ int SqliteWriter::Prune(const std::string& session_uid,
     if (query.Next()) first_young = query.Int(0);
     if (query.code() != SQLITE_OK) return query.code();
   }
-  const std::int64_t by_count = latest.step - journal_decisions_ + 1;
+  std::int64_t by_count = latest.step - journal_decisions_ + 1;
+  // Where numbers were passed over, rows have to be counted.
+  if (latest.step - oldest >= kLostAtMost) {
+    SqliteQuery query(&nth_newest_step_, uid, journal_decisions_ - 1);
+    by_count = query.Next() ? query.Int(0) : oldest;
+    if (query.code() != SQLITE_OK) return query.code();
+  }
   const std::int64_t by_age =
       std::min(first_young, latest.step - kReplayableDecisions + 1);
   const std::int64_t first_kept = std::min(std::max(by_count, by_age), reach);

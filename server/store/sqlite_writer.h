@@ -77,6 +77,7 @@ class SqliteWriter {
   SqliteStatement insert_decision_;
   SqliteStatement delete_decisions_;
   SqliteStatement oldest_step_;
+  SqliteStatement nth_newest_step_;
   SqliteStatement first_young_step_;
   SqliteStatement prune_decisions_;
   SqliteStatement insert_deletion_;

@@ -33,10 +33,11 @@ struct StoredSession {
   SessionState state;
   // The latest decisions, oldest first, at most kDecisionsInMemory.
   std::vector<Decision> recent;
-  // Whether decisions that somebody saw may be missing: the machine went down
-  // while writes were not on disk for sure (relaxed durability). Stays so until
-  // a RESTORED decision of the session is written.
-  bool possibly_stale = false;
+  // Not 0: decisions that somebody saw may be missing, since the machine went
+  // down while writes were not on disk for sure (relaxed durability). The
+  // number of the server's start that found it so: a later loss has a higher
+  // one. Stays until a RESTORED decision of the session is written.
+  std::int64_t loss = 0;
 };
 
 inline constexpr int kDecisionsInMemory = 64;

@@ -9,11 +9,13 @@ fails the test Documents.all.
 import re
 
 NOT_EXECUTED = {
-    r"\./run demo": "the tests Demo.* run what it runs; tests/install/fresh_machine.sh the command",
+    r"\./run demo( --\w+)?": "the tests Demo.* and GroupDemo.* run what it runs; tests/install/fresh_machine.sh the command",
     r"\./run test( .*)?": "is what runs this test",
     r"\./run build( .*)?": ".ci/run builds the same presets by `./run test`",
     r"\./run lint( .*)?": ".ci/run runs it",
     r"\./run fuzz( .*)?": ".ci/run runs it",
+    r"\./run soak( .*)?": "the test Soak.share runs a share of it",
+    r"build/dev/tests/fault/group/group_soak --check .*": "is for what a failed soak has left",
     r"bash \.ci/run": "runs this test",
     r"bash tests/install/fresh_machine\.sh .*": "is run by hand before a release: it needs root and debootstrap",
     r"cmake --preset dev && .*": "`./run test` does the same in this order",
@@ -26,7 +28,7 @@ NOT_EXECUTED = {
     r"export PKG_CONFIG_PATH=PREFIX/.*": "the test Install.package runs this line",
     r"g\+\+ .* lossscaler-client\)": "the test Install.package runs this line",
     r"\./quickstart": "the test Install.package runs this line",
-    r"LOSSSCALER_DEMO_STATE=\S+ \./run demo .*": "the test Demo.kill does the same",
+    r"LOSSSCALER_DEMO_STATE=\S+ \./run demo --solo .*": "the test Demo.kill does the same",
     r"kill -9 .*lossscalerd\.pid.*": "the test Demo.kill does the same",
     r"build/release/server/lossscalerd .*": "the test Demo.kill does the same",
 }

@@ -98,12 +98,12 @@ TEST(LargestGroupTest, EveryCheckpointOfItsOwnFitsIntoTheErrorOfACall) {
                                       .base = {std::string(64, 'u'), i + 1}}}),
         IsOk());
   }
-  const absl::Status closed = group.core().WhyClosed();
+  const absl::Status closed = group.core().why_closed();
   ASSERT_THAT(closed, IsError(Reason::kCheckpointMismatch));
   // In the trailing metadata: the text, and the details in base64, in which the
   // text comes again. gRPC accepts 8 KiB.
   const std::size_t details = wire::SerializeErrorDetails(closed).size();
-  EXPECT_THAT(closed.message().size() + details * 4 / 3, Le(7u << 10));
+  EXPECT_THAT(closed.message().size() + details * 4 / 3, Le(7680u));
 }
 
 }  // namespace

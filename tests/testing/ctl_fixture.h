@@ -119,6 +119,7 @@ class CtlTest : public ::testing::Test {
     decision.applied = 4;
     decision.skipped = 1;
     decision.floored = true;
+    decision.overflow = true;
     return decision;
   }
 

@@ -3,7 +3,6 @@
 
 #include "testing/cutting_proxy.h"
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -18,43 +17,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "gtest/gtest.h"
+#include "testing/loopback.h"
 
 namespace lossscaler::testing {
-namespace {
-
-sockaddr_in Loopback(int port) {
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
-
-bool SendAll(int socket, const char* data, ssize_t size) {
-  while (size > 0) {
-    const ssize_t sent =
-        send(socket, data, static_cast<std::size_t>(size), MSG_NOSIGNAL);
-    if (sent <= 0) return false;
-    data += sent;
-    size -= sent;
-  }
-  return true;
-}
-
-}  // namespace
 
 CuttingProxy::CuttingProxy(int port, std::int64_t cut_after_bytes, Then then)
-    : cut_after_bytes_(cut_after_bytes), then_(then), server_port_(port) {
-  listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = Loopback(0);
-  socklen_t length = sizeof(address);
-  EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), length), 0);
-  EXPECT_EQ(listen(listener_, 16), 0);
-  EXPECT_EQ(
-      getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &length),
-      0);
-  port_ = ntohs(address.sin_port);
+    : cut_after_bytes_(cut_after_bytes),
+      then_(then),
+      listener_(ListenOnLoopback(&port_)),
+      server_port_(port) {
   acceptor_ = std::thread([this] { Accept(); });
 }
 

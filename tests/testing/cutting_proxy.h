@@ -50,8 +50,8 @@ class CuttingProxy {
 
   const std::int64_t cut_after_bytes_;
   const Then then_;
-  int listener_ = -1;
   int port_ = 0;
+  const int listener_;
 
   Mutex mutex_;
   CondVar cut_changed_;

@@ -56,7 +56,7 @@ class FaultyStore final : public server::Store {
   // Sessions may have lost decisions, until they are restored.
   void LosePower() ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(&mutex_);
-    power_lost_ = true;
+    loss_ = ++losses_;
   }
 
   // From now on writes are made but their answers are held back.
@@ -116,7 +116,7 @@ class FaultyStore final : public server::Store {
     absl::StatusOr<std::vector<server::StoredSession>> all = inner_->LoadAll();
     if (!all.ok()) return all;
     MutexLock lock(&mutex_);
-    for (server::StoredSession& one : *all) one.possibly_stale = power_lost_;
+    for (server::StoredSession& one : *all) one.loss = loss_;
     return all;
   }
 
@@ -128,7 +128,7 @@ class FaultyStore final : public server::Store {
       ++commits_;
       if (write.decision &&
           write.decision->reason == DecisionReason::kRestored) {
-        power_lost_ = false;
+        loss_ = 0;
       }
       if (!faults_.empty()) {
         fault = faults_.front();
@@ -243,7 +243,8 @@ class FaultyStore final : public server::Store {
   bool reads_fail_ ABSL_GUARDED_BY(mutex_) = false;
   bool holding_ ABSL_GUARDED_BY(mutex_) = false;
   std::deque<std::function<void()>> held_ ABSL_GUARDED_BY(mutex_);
-  bool power_lost_ ABSL_GUARDED_BY(mutex_) = false;
+  std::int64_t losses_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::int64_t loss_ ABSL_GUARDED_BY(mutex_) = 0;
   int commits_ ABSL_GUARDED_BY(mutex_) = 0;
   int reloads_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status health_ ABSL_GUARDED_BY(mutex_);

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "lossscaler/core/require_restore.h"
+#include "lossscaler/core/pass_over_lost.h"
 #include "lossscaler/core/solo.h"
 
 namespace lossscaler::testing {
@@ -96,10 +96,11 @@ CallId GroupDriver::Send(VoteEvent event) {
   if (!taken.ok()) {
     answers_.emplace(call, taken.status());
   } else if (*taken == VoteTaken::kDecided) {
-    const Decision& decision = journal_.at(event.step);
+    const Decision& decision = journal_.at(*event.step);
     core_->NoteLateVote(decision, event);
-    answers_.emplace(
-        call, AnswerFrom(state().uid, decision, event.worker, event.vote));
+    const absl::Status told =
+        MayBeTold(state().uid, decision, event.worker, event.vote);
+    Answer({call, told}, decision);
   }
   Settle();
   return call;
@@ -129,7 +130,7 @@ void GroupDriver::Restart() {
 
 void GroupDriver::LosePower() {
   SessionState stored = state();
-  RequireRestore(&stored);
+  PassOverLost(&stored, ++losses_);
   core_ = std::make_unique<Coordinator>(std::move(stored), now_);
   Settle();
 }
@@ -139,7 +140,7 @@ void GroupDriver::Settle() {
     Write(*change);
   }
   for (const VoteAnswer& answer : core_->DueAnswers(now_)) {
-    answers_.emplace(answer.call, answer.answer);
+    Answer(answer, Decision());
   }
 }
 
@@ -164,7 +165,15 @@ void GroupDriver::Write(const Change& change) {
     EXPECT_TRUE(fresh) << "step " << entry->first << " is decided twice";
   }
   for (const VoteAnswer& answer : core_->Install(change, now_)) {
-    answers_.emplace(answer.call, answer.answer);
+    Answer(answer, change.decision.value_or(Decision()));
+  }
+}
+
+void GroupDriver::Answer(const VoteAnswer& answer, const Decision& decision) {
+  if (answer.status.ok()) {
+    answers_.emplace(answer.call, decision);
+  } else {
+    answers_.emplace(answer.call, answer.status);
   }
 }
 

@@ -86,6 +86,8 @@ class GroupDriver {
 
  private:
   void Write(const Change& change);
+  // `decision` is the one that an OK answer stands for.
+  void Answer(const VoteAnswer& answer, const Decision& decision);
 
   absl::Time now_ = absl::FromUnixSeconds(1000);
   std::unique_ptr<Coordinator> core_;
@@ -93,6 +95,7 @@ class GroupDriver {
   std::map<CallId, absl::StatusOr<Decision>> answers_;
   CallId last_call_ = 0;
   int last_request_ = 0;
+  std::int64_t losses_ = 0;
 };
 
 }  // namespace lossscaler::testing

@@ -263,7 +263,7 @@ class WorkerServer : public ::testing::NiceMock<MockConnection> {
     if (view.ok()) membership.state = view->member.state;
     membership.phase = driver_.core().phase();
     membership.current = driver_.state().current();
-    membership.closed = driver_.core().WhyClosed();
+    membership.closed = driver_.core().why_closed();
     return membership;
   }
 

@@ -18,21 +18,29 @@ constexpr float kEpsilon = 1e-14f;
 
 }  // namespace
 
-void Adam::Step(const Tensors<float>& gradients, Tensors<float>& parameters) {
-  ++steps_;
-  const auto steps = static_cast<double>(steps_);
+void AdamStep(std::int64_t step, Eigen::Ref<const Eigen::MatrixXf> gradients,
+              Eigen::Ref<Eigen::MatrixXf> first_moments,
+              Eigen::Ref<Eigen::MatrixXf> second_moments,
+              Eigen::Ref<Eigen::MatrixXf> parameters) {
+  const auto steps = static_cast<double>(step);
   const auto correction1 =
       static_cast<float>(1.0 - std::pow(static_cast<double>(kBeta1), steps));
   const auto correction2 =
       static_cast<float>(1.0 - std::pow(static_cast<double>(kBeta2), steps));
+  const auto gradient = gradients.array();
+  auto first = first_moments.array();
+  auto second = second_moments.array();
+  first = kBeta1 * first + (1.0f - kBeta1) * gradient;
+  second = kBeta2 * second + (1.0f - kBeta2) * gradient.square();
+  parameters.array() -= kLearningRate * (first / correction1) /
+                        ((second / correction2).sqrt() + kEpsilon);
+}
+
+void Adam::Step(const Tensors<float>& gradients, Tensors<float>& parameters) {
+  ++steps_;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    auto gradient = gradients[i].array();
-    auto first = first_moments_[i].array();
-    auto second = second_moments_[i].array();
-    first = kBeta1 * first + (1.0f - kBeta1) * gradient;
-    second = kBeta2 * second + (1.0f - kBeta2) * gradient.square();
-    parameters[i].array() -= kLearningRate * (first / correction1) /
-                             ((second / correction2).sqrt() + kEpsilon);
+    AdamStep(steps_, gradients[i], first_moments_[i], second_moments_[i],
+             parameters[i]);
   }
 }
 

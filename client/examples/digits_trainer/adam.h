@@ -9,9 +9,17 @@
 
 #include <cstdint>
 
+#include "Eigen/Core"
 #include "digits_trainer/network.h"
 
 namespace lossscaler::digits {
+
+// Step number `step`, from 1 on, of parameters side by side; elementwise.
+// Gradients must be finite; moments begin as zeros.
+void AdamStep(std::int64_t step, Eigen::Ref<const Eigen::MatrixXf> gradients,
+              Eigen::Ref<Eigen::MatrixXf> first_moments,
+              Eigen::Ref<Eigen::MatrixXf> second_moments,
+              Eigen::Ref<Eigen::MatrixXf> parameters);
 
 // Thread safety: one thread at a time.
 class Adam {

@@ -40,7 +40,9 @@ class Client {
   absl::StatusOr<Session> CreateSession(const std::string& name,
                                         const LossScaler& scaler);
 
-  // The session that has the name; SESSION_NOT_FOUND if there is none.
+  // The session that has the name; SESSION_NOT_FOUND if there is none. Of a
+  // group it is what restores it (Session::Restore()), not what trains in it:
+  // its steps are refused with WRONG_KIND.
   absl::StatusOr<Session> GetSession(const std::string& name);
 
   // Every session whose name starts with `prefix`, by name.

@@ -184,33 +184,44 @@ class Connection {
   virtual absl::StatusOr<UpdateAnswer> Update(const UpdateCall& call) = 0;
   virtual absl::StatusOr<ServerInfo> GetServerInfo() = 0;
 
-  // Group sessions.
+  // Group sessions and journals. A connection that has none of these says
+  // UNIMPLEMENTED.
   virtual absl::StatusOr<SessionInfo> CreateGroup(const std::string& name,
                                                   const LossScaler& scaler,
                                                   const GroupConfig& group,
-                                                  IfExists if_exists) = 0;
+                                                  IfExists if_exists);
   // `join.request_id` empty: one of its own. `join.new_token` says nothing: the
-  // server gives the token.
+  // server gives the token. WORKER_HELD is waited out.
   virtual absl::StatusOr<JoinAnswer> JoinSession(const SessionRef& session,
-                                                 const JoinEvent& join) = 0;
+                                                 const JoinEvent& join);
+  // The same for a worker that has been a member: WORKER_HELD is an error at
+  // once, for another process has its place. By default JoinSession().
+  virtual absl::StatusOr<JoinAnswer> RejoinSession(const SessionRef& session,
+                                                   const JoinEvent& join);
   // Who is no member any more has left.
   virtual absl::Status LeaveSession(const SessionRef& session,
-                                    const WorkerRef& worker) = 0;
+                                    const WorkerRef& worker);
+  // The same, within `budget` in place of unavailable_budget if that is longer.
+  // By default LeaveSession().
+  virtual absl::Status LeaveSessionWithin(const SessionRef& session,
+                                          const WorkerRef& worker,
+                                          absl::Duration budget);
   // Opens one stream, once: what it comes to is told by the events, which the
   // stream keeps until its end. Never null.
   virtual std::shared_ptr<WorkerStream> Participate(
       const SessionRef& session, const WorkerRef& worker,
-      std::shared_ptr<WorkerStreamEvents> events) = 0;
+      std::shared_ptr<WorkerStreamEvents> events);
 
   // The journal; of solo sessions too.
   virtual absl::StatusOr<DecisionPage> ListDecisions(
-      const SessionRef& session, const ListDecisionsCall& call) = 0;
-  // Calls `see` on the calling thread with every decision from a step on, in
-  // order, each once, until it returns false (OK). Resumed where it was when
-  // the connection is lost; NOT_FOUND when the session is deleted.
+      const SessionRef& session, const ListDecisionsCall& call);
+  // Calls `see` on the calling thread with the decisions that are kept from a
+  // step on, in order, each once, until it returns false (OK). `see` must not
+  // throw. Resumed where it was when the connection is lost; NOT_FOUND when the
+  // session is deleted.
   virtual absl::Status WatchSession(
       const SessionRef& session, const WatchCall& call,
-      const std::function<bool(const Decision&)>& see) = 0;
+      const std::function<bool(const Decision&)>& see);
 };
 
 // A connection over gRPC. Connects lazily; never fails. With credentials that

@@ -29,15 +29,17 @@ class Clock {
   virtual void Sleep(absl::Duration duration) = 0;
 };
 
-// What a client reports that waits between two attempts of a call.
+// What a client reports that waits: between two attempts of a call, or for a
+// group session that takes no votes.
 struct WaitReport {
   // The method that waits, "Update" for example.
   std::string_view method;
-  // Since the first failed attempt of this call.
+  // Since the first failed attempt of this call; where nothing has failed,
+  // since the call began.
   absl::Duration waited;
-  // What is left of unavailable_budget.
+  // What is left of unavailable_budget. Waiting for a group spends nothing.
   absl::Duration budget_left;
-  // Why the last attempt failed.
+  // Why the last attempt failed, or what the group waits for.
   absl::Status last_error;
 };
 

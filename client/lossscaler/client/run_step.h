@@ -24,10 +24,18 @@ namespace lossscaler {
 //  - unscales the tensors on this machine and votes.
 //  - apply(permit), if the group applies the step; not otherwise. If it fails
 //    the worker's parameters count as without the step.
-// The result is for reading; its permit has been used. Errors of the vote: see
-// PendingDecision::Wait(); where the gradients are to be kept, wait for the
-// step's decision with WorkerStep instead. RESYNC before anything is computed
-// if the worker is not in sync.
+// The result is for reading; its permit has been used. RESYNC before anything
+// is computed if the worker is not in sync. All tensors are of one part: a step
+// of several (PartPolicy::kEach) is a WorkerStep's.
+//
+// Errors of the vote are those of PendingDecision::Wait(). After
+// UNAVAILABLE_BUDGET_SPENT and LEASE_STALE, FENCED and CHECKPOINT_MISMATCH the
+// step may apply yet, and `tensors` hold its gradients, unscaled. To lose
+// neither, leave them alone and wait on, before the next step begins:
+//
+//   if (ReasonOf(result.status()) == Reason::kFenced) worker.Rejoin();
+//   auto late = worker.UnansweredVote()->Wait();
+//   if (auto permit = late->TakePermit()) { apply(*permit); permit->Done(); }
 absl::StatusOr<StepResult> RunStep(
     WorkerSession& worker,
     const std::function<absl::Status(WorkerStep&)>& forward_backward,

@@ -52,10 +52,13 @@ absl::Status CheckMembers(const Json& object,
 
 std::string ToBytes(const WorkerCheckpoint& checkpoint) {
   const Base& base = checkpoint.checkpoint.base;
-  std::string bytes =
-      absl::StrCat("{\"scaler\":", ToJson(checkpoint.checkpoint.scaler),
-                   ",\"base\":{\"session_uid\":", Json(base.session_uid).dump(),
-                   ",\"step\":", base.step, "}");
+  // The initial parameters are nobody's: equal bases have equal bytes.
+  const std::string session_uid = base.step == 0 ? "" : base.session_uid;
+  std::string bytes = absl::StrCat(
+      "{\"scaler\":", ToJson(checkpoint.checkpoint.scaler),
+      ",\"base\":{\"session_uid\":",
+      Json(session_uid).dump(-1, ' ', false, Json::error_handler_t::replace),
+      ",\"step\":", base.step, "}");
   if (checkpoint.checkpoint.iteration) {
     absl::StrAppend(&bytes,
                     ",\"iteration\":", *checkpoint.checkpoint.iteration);

@@ -12,6 +12,7 @@
 #include "lossscaler/client/internal/boottime_clock.h"
 #include "lossscaler/client/internal/worker_state.h"
 #include "lossscaler/client/internal/worker_step_state.h"
+#include "lossscaler/core/error.h"
 
 namespace lossscaler {
 namespace {
@@ -33,31 +34,29 @@ internal::LinkOptions LinkOptionsOf(const WorkerOptions& options) {
 absl::StatusOr<WorkerSession> WorkerSession::Join(
     std::shared_ptr<Connection> connection, std::string_view session,
     const WorkerOptions& options) {
-  WorkerCheckpoint loaded;
+  JoinEvent join{.worker = options.worker,
+                 .resume_token = options.resume_token,
+                 .attempt = options.attempt.value_or(0)};
   if (!options.checkpoint.empty()) {
-    absl::StatusOr<WorkerCheckpoint> read =
+    if (options.from_the_start) {
+      return MakeError(Reason::kInvalidField,
+                       "a worker that loads a checkpoint does not begin from "
+                       "the start; set one of the two",
+                       {{"field", "from_the_start"}});
+    }
+    absl::StatusOr<WorkerCheckpoint> loaded =
         WorkerCheckpointFromBytes(options.checkpoint);
-    if (!read.ok()) return read.status();
-    loaded = *std::move(read);
+    if (!loaded.ok()) return loaded.status();
+    if (!options.attempt) join.attempt = loaded->attempt;
+    join.checkpoint = std::move(loaded->checkpoint);
   }
   const absl::StatusOr<SessionInfo> info =
       connection->GetSession({.name = std::string(session), .uid = ""});
   if (!info.ok()) return info.status();
+  if (options.from_the_start) join.checkpoint = {.scaler = info->config};
 
   auto state = std::make_shared<internal::WorkerState>(
-      std::move(connection), *info, LinkOptionsOf(options));
-  state->event.worker = options.worker;
-  state->event.attempt = options.attempt.value_or(loaded.attempt);
-  state->event.resume_token = options.resume_token;
-  if (!options.checkpoint.empty()) {
-    state->event.checkpoint = loaded.checkpoint;
-    state->set_base(loaded.checkpoint.base);
-    if (loaded.checkpoint.iteration) {
-      state->set_iteration(*loaded.checkpoint.iteration);
-    }
-  } else if (options.from_the_start) {
-    state->event.checkpoint = {.scaler = info->config};
-  }
+      std::move(connection), *info, LinkOptionsOf(options), std::move(join));
   if (absl::Status status = state->Join(); !status.ok()) return status;
   return WorkerSession(std::move(state));
 }
@@ -102,6 +101,12 @@ absl::StatusOr<WorkerStep> WorkerSession::BeginStep() {
       std::make_unique<WorkerStep::State>(state_, *std::move(begun)));
 }
 
+std::optional<PendingDecision> WorkerSession::UnansweredVote() const {
+  std::shared_ptr<internal::PendingVote> vote = state_->UnansweredVote();
+  if (!vote) return std::nullopt;
+  return PendingDecision(state_, std::move(vote));
+}
+
 Base WorkerSession::base() const { return state_->base(); }
 
 void WorkerSession::set_base(const Base& base) { state_->set_base(base); }
@@ -121,28 +126,14 @@ absl::StatusOr<std::string> WorkerSession::Checkpoint() {
 }
 
 absl::Status WorkerSession::Present(std::string_view checkpoint) {
-  absl::StatusOr<WorkerCheckpoint> loaded =
+  const absl::StatusOr<WorkerCheckpoint> loaded =
       WorkerCheckpointFromBytes(checkpoint);
   if (!loaded.ok()) return loaded.status();
-  if (absl::Status status = state_->link->Present(loaded->checkpoint);
-      !status.ok()) {
-    return status;
-  }
-  state_->event.checkpoint = loaded->checkpoint;
-  state_->set_base(loaded->checkpoint.base);
-  if (loaded->checkpoint.iteration) {
-    state_->set_iteration(*loaded->checkpoint.iteration);
-  }
-  return absl::OkStatus();
+  return state_->Present(*loaded);
 }
 
-absl::Status WorkerSession::Rejoin() { return state_->Join(); }
+absl::Status WorkerSession::Rejoin() { return state_->Rejoin(); }
 
-absl::Status WorkerSession::Leave() {
-  const absl::Status status =
-      state_->connection->LeaveSession(state_->ref, state_->link->worker());
-  state_->Stop();
-  return status;
-}
+absl::Status WorkerSession::Leave() { return state_->Leave(); }
 
 }  // namespace lossscaler

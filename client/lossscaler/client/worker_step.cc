@@ -16,23 +16,35 @@
 #include "lossscaler/client/internal/unscale_plan.h"
 #include "lossscaler/client/internal/worker_state.h"
 #include "lossscaler/client/internal/worker_step_state.h"
+#include "lossscaler/core/check_vote.h"
 #include "lossscaler/core/error.h"
+#include "lossscaler/core/names.h"
 #include "lossscaler/core/number_text.h"
 
 namespace lossscaler {
 
-using internal::CastVote;
+using internal::PendingVote;
 using internal::WorkerState;
+
+namespace {
+
+// Before any gradient is touched.
+absl::Status CheckPart(const std::string& part) {
+  return part.empty() ? absl::OkStatus() : ValidateId("part", part);
+}
+
+}  // namespace
 
 ApplyPermit::ApplyPermit(std::shared_ptr<WorkerState> state,
                          std::shared_ptr<const Decision> decision)
     : state_(std::move(state)), decision_(std::move(decision)) {}
 
 bool ApplyPermit::Applies(std::string_view part) const {
-  for (const PartOutcome& outcome : decision_->parts) {
-    if (outcome.name == part) return outcome.apply;
-  }
-  return true;
+  if (part.empty() || decision_->parts.empty()) return true;
+  return std::any_of(decision_->parts.begin(), decision_->parts.end(),
+                     [&](const PartOutcome& outcome) {
+                       return outcome.apply && outcome.name == part;
+                     });
 }
 
 void ApplyPermit::Done() {
@@ -41,29 +53,29 @@ void ApplyPermit::Done() {
 }
 
 StepResult::StepResult(std::shared_ptr<WorkerState> state,
-                       std::shared_ptr<CastVote> cast, Decision decision)
+                       std::shared_ptr<PendingVote> vote, Decision decision)
     : state_(std::move(state)),
-      cast_(std::move(cast)),
+      vote_(std::move(vote)),
       decision_(std::make_shared<const Decision>(std::move(decision))) {}
 
 std::optional<ApplyPermit> StepResult::TakePermit() {
-  if (!decision_->apply() || !state_->link->TakePermit(cast_.get())) {
+  if (!decision_->apply() || vote_->permitted.exchange(true)) {
     return std::nullopt;
   }
   return ApplyPermit(state_, decision_);
 }
 
 PendingDecision::PendingDecision(std::shared_ptr<WorkerState> state,
-                                 std::shared_ptr<CastVote> cast)
-    : state_(std::move(state)), cast_(std::move(cast)) {}
+                                 std::shared_ptr<PendingVote> vote)
+    : state_(std::move(state)), vote_(std::move(vote)) {}
 
 absl::StatusOr<StepResult> PendingDecision::Wait() {
-  absl::StatusOr<Decision> decision = state_->Await(cast_.get());
+  absl::StatusOr<Decision> decision = state_->Await(vote_);
   if (!decision.ok()) return decision.status();
-  return StepResult(state_, cast_, *std::move(decision));
+  return StepResult(state_, vote_, *std::move(decision));
 }
 
-bool PendingDecision::Ready() const { return state_->link->Ready(*cast_); }
+bool PendingDecision::Ready() const { return state_->link->Ready(*vote_); }
 
 UnscaleResult WorkerStep::State::Found(std::vector<UnscaleVerdict> verdicts,
                                        const WorkerUnscaleOptions& options) {
@@ -149,11 +161,29 @@ bool WorkerStep::State::in_sync() const {
                             .step = begun.current.base};
 }
 
+absl::Status WorkerStep::State::Check(const Vote& vote) const {
+  absl::Status status = CheckGroupVote(begun.current.step, vote);
+  if (vote.base.value_or(0) != 0) {
+    status.Update(ValidateId("base.session_uid", vote.base_session_uid));
+  }
+  return status;
+}
+
+void WorkerStep::State::Send(const Vote& vote) {
+  sent = state->link->Cast(
+      begun.current.step, vote,
+      CheckIteration(begun.iteration).ok() ? begun.iteration : std::nullopt);
+  state->Voted(sent);
+}
+
 void WorkerStep::State::Abandon() {
-  if (cast) return;
-  state->Voted(state->link->Cast(
-      begun.current.step,
-      MakeVote(in_sync() ? Verdict::kSkip : Verdict::kAbstain)));
+  if (sent) {
+    // Whatever was wrong with the vote, there is nothing in this one.
+    if (state->link->LeftNoVote(*sent)) Send({.verdict = Verdict::kAbstain});
+    return;
+  }
+  const Vote skip = MakeVote(Verdict::kSkip);
+  Send(in_sync() && Check(skip).ok() ? skip : MakeVote(Verdict::kAbstain));
 }
 
 WorkerStep::WorkerStep(std::unique_ptr<State> state)
@@ -209,6 +239,9 @@ float WorkerStep::ScaleLoss(float loss) const {
 absl::StatusOr<UnscaleResult> WorkerStep::UnscaleLocally(
     std::span<const GradientTensor> tensors,
     const WorkerUnscaleOptions& options) {
+  if (absl::Status status = CheckPart(options.part); !status.ok()) {
+    return status;
+  }
   const absl::StatusOr<internal::UnscalePlan> plan =
       internal::PlanUnscale(tensors);
   if (!plan.ok()) return plan.status();
@@ -223,12 +256,16 @@ absl::StatusOr<UnscaleResult> WorkerStep::UnscaleLocally(
 absl::StatusOr<UnscaleResult> WorkerStep::Unscale(
     std::span<const GradientTensor> tensors,
     const WorkerUnscaleOptions& options) {
+  if (absl::Status status = CheckPart(options.part); !status.ok()) {
+    return status;
+  }
   absl::StatusOr<UnscaleAnswer> answer = state_->state->connection->Unscale(
       {.session = state_->state->ref,
        .step = number(),
        .tensors = tensors,
        .skip_statistics = options.skip_statistics,
-       .worker = state_->state->link->worker()});
+       .worker = state_->state->link->worker(),
+       .on_progress = options.on_progress});
   if (!answer.ok()) {
     // These come before any gradient is touched.
     const std::optional<Reason> reason = ReasonOf(answer.status());
@@ -258,9 +295,9 @@ void WorkerStep::AddVerdict(const UnscaleVerdict& verdict,
 }
 
 absl::StatusOr<PendingDecision> WorkerStep::Cast(Verdict verdict) {
-  std::shared_ptr<CastVote>& cast = state_->cast;
-  if (cast && cast->vote.verdict != verdict) {
-    const std::string voted(VerdictName(cast->vote.verdict));
+  const std::shared_ptr<PendingVote>& sent = state_->sent;
+  if (sent && sent->vote.verdict != verdict) {
+    const std::string voted(VerdictName(sent->vote.verdict));
     const std::string asked(VerdictName(verdict));
     return MakeError(
         Reason::kVoteConflict,
@@ -269,18 +306,20 @@ absl::StatusOr<PendingDecision> WorkerStep::Cast(Verdict verdict) {
                      "; repeat the call that voted"),
         {{"step", absl::StrCat(number())}, {"voted", voted}, {"asked", asked}});
   }
-  if (!cast) {
-    cast = state_->state->link->Cast(number(), state_->MakeVote(verdict));
-    state_->state->Voted(cast);
+  if (!sent) {
+    const Vote vote = state_->MakeVote(verdict);
+    if (absl::Status status = state_->Check(vote); !status.ok()) return status;
+    state_->Send(vote);
   }
-  return PendingDecision(state_->state, cast);
+  return PendingDecision(state_->state, sent);
 }
 
 absl::StatusOr<PendingDecision> WorkerStep::StartUpdate() {
   // Once sent the vote stays, whatever is found later.
-  if (state_->cast && (state_->cast->vote.verdict == Verdict::kFinite ||
-                       state_->cast->vote.verdict == Verdict::kOverflow)) {
-    return PendingDecision(state_->state, state_->cast);
+  const std::shared_ptr<PendingVote>& sent = state_->sent;
+  if (sent && (sent->vote.verdict == Verdict::kFinite ||
+               sent->vote.verdict == Verdict::kOverflow)) {
+    return PendingDecision(state_->state, sent);
   }
   const absl::StatusOr<Verdict> verdict = state_->Judge();
   if (!verdict.ok()) return verdict.status();

@@ -23,6 +23,7 @@
 #define LOSSSCALER_CLIENT_WORKER_STEP_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,6 +32,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lossscaler/client/connection.h"
 #include "lossscaler/client/gradient.h"
 #include "lossscaler/client/session.h"
 #include "lossscaler/core/decision.h"
@@ -40,7 +42,7 @@ namespace lossscaler {
 
 namespace internal {
 class WorkerState;
-struct CastVote;
+struct PendingVote;
 }  // namespace internal
 
 // The right to apply one step, and the duty to say so afterwards. Move-only.
@@ -52,11 +54,14 @@ class ApplyPermit {
   ApplyPermit& operator=(ApplyPermit&&) noexcept = default;
 
   const Decision& decision() const { return *decision_; }
-  // Whether a part of the gradients applies. With PartPolicy::kAll, and for a
-  // part that nobody named, the whole step does.
+  // Whether a part of the gradients applies. If the votes named no parts the
+  // whole step does; if they did, a part that nobody named does not: it is
+  // misspelt, or nobody has checked it. "" is the whole step.
   bool Applies(std::string_view part) const;
 
-  // The parameters contain the step now. Further calls change nothing.
+  // The parameters contain the step now. Moves the worker's base, unless other
+  // parameters were loaded since (WorkerSession::set_base()). Further calls
+  // change nothing.
   void Done();
 
  private:
@@ -78,16 +83,17 @@ class StepResult {
   // decision().clip_coefficient().
   const Decision& decision() const { return *decision_; }
 
-  // The permit, if the step applies and nobody has taken it.
+  // The permit, if the step applies and nobody has taken it. To be used at
+  // once: the worker's lease was looked at when the decision was handed out.
   std::optional<ApplyPermit> TakePermit();
 
  private:
   friend class PendingDecision;
   StepResult(std::shared_ptr<internal::WorkerState> state,
-             std::shared_ptr<internal::CastVote> cast, Decision decision);
+             std::shared_ptr<internal::PendingVote> vote, Decision decision);
 
   std::shared_ptr<internal::WorkerState> state_;
-  std::shared_ptr<internal::CastVote> cast_;
+  std::shared_ptr<internal::PendingVote> vote_;
   std::shared_ptr<const Decision> decision_;
 };
 
@@ -104,27 +110,33 @@ class PendingDecision {
   //
   // No error is a decision. After UNAVAILABLE_BUDGET_SPENT and LEASE_STALE keep
   // the gradients and wait again; after FENCED keep them, Rejoin(), and wait
-  // again. After CHECKPOINT_MISMATCH see WorkerSession::Present(). After RESYNC
-  // load parameters that contain what the error names. After VOTE_CONFLICT,
-  // SCALE_MISMATCH, STEP_AHEAD and STEP_FORGOTTEN drop the gradients and begin
-  // another step.
+  // again. After CHECKPOINT_MISMATCH see WorkerSession::Present(), then wait
+  // again. After RESYNC load parameters that contain what the error names.
+  // After VOTE_CONFLICT, SCALE_MISMATCH, VERDICT_LOST, INVALID_FIELD,
+  // STEP_AHEAD and STEP_FORGOTTEN drop the gradients and begin another step. If
+  // such an error has left the open step without this worker's vote, the end of
+  // the WorkerStep votes ABSTAIN.
   absl::StatusOr<StepResult> Wait();
 
-  // Whether Wait() would return at once.
+  // Whether Wait() would return at once with what the server has said, or
+  // because the membership has ended. Not of a budget that is spent; nor after
+  // a CHECKPOINT_MISMATCH, which Wait() asks for again.
   bool Ready() const;
 
  private:
+  friend class WorkerSession;
   friend class WorkerStep;
   PendingDecision(std::shared_ptr<internal::WorkerState> state,
-                  std::shared_ptr<internal::CastVote> cast);
+                  std::shared_ptr<internal::PendingVote> vote);
 
   std::shared_ptr<internal::WorkerState> state_;
-  std::shared_ptr<internal::CastVote> cast_;
+  std::shared_ptr<internal::PendingVote> vote_;
 };
 
 struct WorkerUnscaleOptions {
-  // Which part of the gradients (an optimizer, a loss) the tensors belong to.
-  // In one step either all have one, or none has.
+  // Which part of the gradients (an optimizer, a loss) the tensors belong to: 1
+  // to 64 printable ASCII characters. In one step either all have one, or none
+  // has, and there are at most 64.
   std::string part;
   // Leave out sum_of_squares and absolute_maximum; then nobody learns the
   // global norm.
@@ -132,11 +144,13 @@ struct WorkerUnscaleOptions {
   // False for gradients that another worker holds too: they are checked, and
   // counted into the global norm by that one only.
   bool count_in_norm = true;
+  // Of Unscale(), as in UnscaleCall.
+  std::function<void(const UnscaleProgress&)> on_progress;
 };
 
 // One step of one worker. Move-only. Destroyed without a vote (an early
 // continue, an exception) it votes SKIP, or ABSTAIN if the worker is not in
-// sync, without waiting, so that nobody waits for it.
+// sync or its vote was refused, without waiting, so that nobody waits for it.
 //
 // Thread safety: one thread at a time.
 class WorkerStep {
@@ -161,8 +175,9 @@ class WorkerStep {
   float ScaleLoss(float loss) const;
 
   // gradients / scale on this machine, and every element tested; the same bits
-  // as the server's. Heavy trainers send only the verdict. INVALID_TENSOR and
-  // NO_TENSORS come before any gradient is touched.
+  // as the server's. Heavy trainers send only the verdict. INVALID_TENSOR,
+  // NO_TENSORS and INVALID_FIELD (of the part's name) come before any gradient
+  // is touched.
   absl::StatusOr<UnscaleResult> UnscaleLocally(
       std::span<const GradientTensor> tensors,
       const WorkerUnscaleOptions& options = {});
@@ -178,7 +193,8 @@ class WorkerStep {
   // Votes OVERFLOW if anything found was not finite, else FINITE. Once sent the
   // vote stays: calling it again means the same vote. NO_GRADIENTS_CHECKED if
   // nothing was; VERDICT_LOST if an Unscale() failed; INVALID_FIELD if only
-  // some gradients have a part.
+  // some gradients have a part, or parts, base or iteration are nothing that a
+  // vote can say. After any of these no vote has been sent.
   absl::StatusOr<PendingDecision> StartUpdate();
   // StartUpdate() and Wait().
   absl::StatusOr<StepResult> Update();
@@ -187,7 +203,8 @@ class WorkerStep {
   // has voted otherwise.
   absl::StatusOr<StepResult> Skip();
   // Votes ABSTAIN: no data, or not in sync. The step is decided by the others;
-  // a worker that is in sync applies what they apply.
+  // a worker that is in sync applies what they apply, and one that is not is
+  // told RESYNC if they apply it. Counts as an iteration, as every step does.
   absl::StatusOr<StepResult> Abstain();
 
  private:

@@ -18,18 +18,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "lossscaler/core/decision.h"
-#include "lossscaler/core/group.h"
+#include "lossscaler/core/membership.h"
 
 namespace lossscaler {
-
-// Where a worker stands, as of when the server said so.
-struct Membership {
-  MemberState state = MemberState::kPending;
-  GroupPhase phase = GroupPhase::kIdle;
-  Current current;
-  // Why no vote is taken; OK: votes are taken.
-  absl::Status closed;
-};
 
 // Fields as in the proto's JoinSessionResponse.
 struct JoinAnswer {
@@ -66,7 +57,7 @@ class WorkerStreamEvents {
 // dropped. Dropping the last reference cancels it.
 //
 // Thread safety: any thread, at any time. No call waits, and none calls an
-// event.
+// event; nor does the destructor.
 class WorkerStream {
  public:
   virtual ~WorkerStream() = default;
@@ -98,7 +89,9 @@ struct DecisionPage {
 
 struct WatchCall {
   // The first decision to see: last seen + 1, 1 for all that are kept; 0: the
-  // next one that falls.
+  // next one that falls. The first one seen may be later, and steps may be
+  // missing between two: what the journal has forgotten, and the numbers that a
+  // session leaves out after decisions may have been lost.
   std::int64_t from_step = 0;
 };
 

@@ -69,12 +69,16 @@ void AddPart(const PartVote& part, PartOutcome* outcome) {
 
 // The end over the votes there are, some of them OVERFLOW.
 Ending TallyOverflow(const GroupState& group, const Ballot& ballot) {
+  Ending ending = SkipOverflow();
+  if (const auto high = MismatchedIteration(ballot)) {
+    ending.next_iteration = *high + 1;
+    return ending;
+  }
   if (group.config.parts == PartPolicy::kAll ||
-      HasVote(ballot, Verdict::kSkip) || MismatchedIteration(ballot)) {
-    return SkipOverflow();
+      HasVote(ballot, Verdict::kSkip)) {
+    return ending;
   }
   const std::vector<PartOutcome> parts = PartOutcomes(ballot, Outcome::kApply);
-  Ending ending = SkipOverflow();
   if (std::any_of(parts.begin(), parts.end(),
                   [](const PartOutcome& part) { return part.apply; })) {
     ending.outcome = Outcome::kApply;

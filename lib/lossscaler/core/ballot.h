@@ -40,7 +40,7 @@ struct Ending {
   std::vector<std::int64_t> evicted;
   // Whether step_timeout ended it.
   bool timed_out = false;
-  // ITERATION_MISMATCH: where everyone goes on.
+  // Where everyone goes on, if the votes named different iterations.
   std::optional<std::int64_t> next_iteration;
 };
 

@@ -22,13 +22,6 @@
 namespace lossscaler {
 namespace {
 
-const Member* FindMember(const GroupState& group, std::int64_t incarnation) {
-  for (const Member& member : group.members) {
-    if (member.incarnation == incarnation) return &member;
-  }
-  return nullptr;
-}
-
 // The member that this very join has made.
 const Member* FindJoin(const GroupState& group, const JoinEvent& event) {
   for (const Member& member : group.members) {
@@ -49,40 +42,80 @@ std::optional<Base> BaseOf(const Vote& vote, std::string_view session_uid) {
               .step = *vote.base};
 }
 
+// In a group's decision votes are by incarnation; null: it did not vote.
+const Vote* VoteOf(const Decision& decision, std::int64_t incarnation) {
+  const auto vote =
+      std::lower_bound(decision.votes.begin(), decision.votes.end(),
+                       incarnation, [](const Vote& one, std::int64_t wanted) {
+                         return one.incarnation < wanted;
+                       });
+  const bool found =
+      vote != decision.votes.end() && vote->incarnation == incarnation;
+  return found ? &*vote : nullptr;
+}
+
 // Whether waiting for a closed session is of no use.
 bool IsHopeless(GroupPhase phase) {
   return phase == GroupPhase::kCheckpointMismatch ||
          phase == GroupPhase::kRestoreRequired;
 }
 
+absl::Status ClosedBecause(const GroupState& group, GroupPhase phase) {
+  switch (phase) {
+    case GroupPhase::kOpen:
+      break;
+    case GroupPhase::kRestoreRequired:
+      return NeedsRestore();
+    case GroupPhase::kCheckpointMismatch:
+      return CheckpointMismatch(PresentedCheckpoints(group));
+    case GroupPhase::kIdle:
+    case GroupPhase::kPaused:
+      return TooFewWorkers(static_cast<std::int64_t>(group.members.size()),
+                           group.config.min_workers);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Coordinator::Coordinator(SessionState state, absl::Time now)
     : state_(std::move(state)) {
-  for (const Member& member : group().members) {
-    if (IsLive(member)) Renew(member.incarnation, now);
-  }
+  FollowState(now);
 }
 
-bool Coordinator::Expired(const Member& member, absl::Time now) const {
-  const auto lease = leases_.find(member.incarnation);
-  return IsLive(member) && lease != leases_.end() && lease->second <= now;
+void Coordinator::FollowState(absl::Time now) {
+  roster_size_ = 0;
+  somebody_gone_ = false;
+  for (const Member& member : group().members) {
+    if (member.state != MemberState::kPending) ++roster_size_;
+    if (!IsLive(member)) somebody_gone_ = true;
+    if (!IsLive(member)) {
+      leases_.Drop(member.incarnation);
+    } else if (!leases_.Has(member.incarnation)) {
+      Renew(member.incarnation, now);
+    }
+  }
+  phase_ = PhaseOf(group());
+  why_closed_ = ClosedBecause(group(), phase_);
+}
+
+bool Coordinator::MayEnd(absl::Time now) const {
+  return group().open && (overflow_voted_ || somebody_gone_ ||
+                          ballot_.votes.size() >= roster_size_ ||
+                          now >= StepDeadline(group(), ballot_));
 }
 
 std::optional<Change> Coordinator::Due(const Moment& now) const {
-  std::vector<std::int64_t> expired;
-  for (const Member& member : group().members) {
-    if (Expired(member, now.monotonic)) expired.push_back(member.incarnation);
-  }
-  const bool may_open = !group().open && expired.empty();
-  if (may_open && !CanOpen(group())) return std::nullopt;
-  if (group().open && expired.empty() &&
-      !Conclude(group(), ballot_, now.monotonic)) {
-    return std::nullopt;
-  }
+  const bool expired = leases_.FirstEnd() <= now.monotonic;
+  const bool ends =
+      MayEnd(now.monotonic) && Conclude(group(), ballot_, now.monotonic);
+  const bool opens = !group().open && CanOpen(group());
+  if (!expired && !ends && !opens) return std::nullopt;
 
   GroupDraft draft(state_, ballot_, now.wall);
-  for (const std::int64_t incarnation : expired) draft.Lose(incarnation);
+  for (const std::int64_t incarnation : leases_.Over(now.monotonic)) {
+    draft.Lose(incarnation);
+  }
   if (draft.group().open) {
     if (const std::optional<Ending> ending =
             Conclude(draft.group(), ballot_, now.monotonic)) {
@@ -95,11 +128,10 @@ std::optional<Change> Coordinator::Due(const Moment& now) const {
 }
 
 absl::Time Coordinator::NextDue() const {
-  absl::Time due = absl::InfiniteFuture();
-  for (const auto& [incarnation, lease] : leases_) due = std::min(due, lease);
-  if (group().open) due = std::min(due, StepDeadline(group(), ballot_));
+  absl::Time due = leases_.FirstEnd();
+  // In an open session every call that waits has voted.
+  if (group().open) return std::min(due, StepDeadline(group(), ballot_));
   for (const auto& [call, waiting] : waiting_) {
-    if (waiting.voted) continue;
     due = std::min(due, waiting.since + group().config.step_timeout);
   }
   return due;
@@ -107,10 +139,10 @@ absl::Time Coordinator::NextDue() const {
 
 std::vector<VoteAnswer> Coordinator::DueAnswers(absl::Time now) {
   std::vector<VoteAnswer> answers;
+  if (group().open) return answers;
   for (auto it = waiting_.begin(); it != waiting_.end();) {
-    const Waiting& waiting = it->second;
-    if (!waiting.voted && waiting.since + group().config.step_timeout <= now) {
-      answers.push_back({it->first, WhyClosed()});
+    if (it->second.since + group().config.step_timeout <= now) {
+      answers.push_back({it->first, why_closed_});
       it = waiting_.erase(it);
     } else {
       ++it;
@@ -119,49 +151,57 @@ std::vector<VoteAnswer> Coordinator::DueAnswers(absl::Time now) {
   return answers;
 }
 
+void Coordinator::Postpone(absl::Duration duration) {
+  leases_.Postpone(duration);
+  if (ballot_.first_vote) *ballot_.first_vote += duration;
+  for (auto& [call, waiting] : waiting_) waiting.since += duration;
+}
+
 std::vector<VoteAnswer> Coordinator::Install(const Change& change,
                                              absl::Time now) {
-  state_ = change.state;
-  Ballot counted;
-  if (change.decision) counted = std::exchange(ballot_, {});
-
-  std::map<std::int64_t, absl::Time> leases;
   for (const Member& member : group().members) {
-    if (!IsLive(member)) continue;
-    const auto held = leases_.find(member.incarnation);
-    leases[member.incarnation] =
-        held != leases_.end() ? held->second : now + group().config.lease_ttl;
+    const Member* const now_member =
+        FindMember(change.state.group->members, member.incarnation);
+    if (now_member != nullptr && IsLive(*now_member)) continue;
+    leases_.Drop(member.incarnation);
+    late_overflows_.erase(member.incarnation);
   }
-  leases_ = std::move(leases);
-  std::erase_if(late_overflows_, [this](const auto& entry) {
-    return !leases_.contains(entry.first);
-  });
+  state_ = change.state;
+  FollowState(now);
+  Ballot counted;
+  if (change.decision) {
+    counted = std::exchange(ballot_, {});
+    overflow_voted_ = false;
+  }
 
   std::vector<VoteAnswer> answers;
   for (auto it = waiting_.begin(); it != waiting_.end();) {
-    const auto& [call, waiting] = *it;
-    std::optional<absl::StatusOr<Decision>> answer;
-    if (waiting.voted && change.decision) {
-      answer = AnswerFrom(state_.uid, *change.decision, waiting.worker,
-                          counted.votes.at(waiting.worker.incarnation));
-    } else {
-      answer = NewsFor(waiting);
-    }
+    std::optional<absl::Status> answer = AnswerTo(it->second, change, counted);
     if (!answer) {
       ++it;
       continue;
     }
-    answers.push_back({call, *std::move(answer)});
+    answers.push_back({it->first, *std::move(answer)});
     it = waiting_.erase(it);
   }
   return answers;
 }
 
-std::optional<absl::Status> Coordinator::NewsFor(const Waiting& waiting) const {
+std::optional<absl::Status> Coordinator::AnswerTo(const Waiting& waiting,
+                                                  const Change& change,
+                                                  const Ballot& counted) const {
+  if (change.decision && waiting.voted) {
+    return MayBeTold(state_.uid, *change.decision, waiting.worker,
+                     counted.votes.at(waiting.worker.incarnation));
+  }
   if (absl::Status gone = CheckWorker(waiting.worker); !gone.ok()) return gone;
+  // No vote of a closed session is in a decision: it is a restore.
+  if (change.decision && change.decision->step == waiting.step) {
+    return absl::OkStatus();
+  }
   if (waiting.voted) return std::nullopt;
   if (group().open) return Resumed(state_.step);
-  if (IsHopeless(phase())) return WhyClosed();
+  if (IsHopeless(phase_)) return why_closed_;
   return std::nullopt;
 }
 
@@ -217,7 +257,8 @@ absl::Status Coordinator::CheckPlace(const GroupState& roster,
     }
   }
   const std::int64_t limit = roster.config.max_workers;
-  return others < limit ? absl::OkStatus() : TooManyWorkers(others, limit);
+  if (others < limit) return absl::OkStatus();
+  return TooManyWorkers(others, limit, leases_.FirstEnd() - now);
 }
 
 absl::StatusOr<Change> Coordinator::Leave(const WorkerRef& worker,
@@ -231,15 +272,14 @@ absl::StatusOr<Change> Coordinator::Leave(const WorkerRef& worker,
 absl::Status Coordinator::KeepAlive(const WorkerRef& worker, absl::Time now) {
   if (absl::Status status = CheckWorker(worker); !status.ok()) return status;
   Renew(worker.incarnation, now);
-  return phase() == GroupPhase::kCheckpointMismatch ? WhyClosed()
-                                                    : absl::OkStatus();
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::optional<Change>> Coordinator::Present(
     const WorkerRef& worker, Checkpoint checkpoint, const Moment& now) {
   if (absl::Status status = CheckWorker(worker); !status.ok()) return status;
   Renew(worker.incarnation, now.monotonic);
-  const Member* member = FindMember(group(), worker.incarnation);
+  const Member* member = FindMember(group().members, worker.incarnation);
   if (group().open || member->checkpoint == checkpoint) return std::nullopt;
   if (absl::Status status = CheckCheckpoint(state_, checkpoint); !status.ok()) {
     return status;
@@ -256,10 +296,12 @@ absl::StatusOr<VoteTaken> Coordinator::Take(const VoteEvent& event,
   }
   const std::int64_t incarnation = event.worker.incarnation;
   Renew(incarnation, now);
-  if (FindMember(group(), incarnation)->state == MemberState::kPending) {
+  if (FindMember(group().members, incarnation)->state ==
+      MemberState::kPending) {
     return NotActive(event.worker.worker, state_.step);
   }
-  if (absl::Status status = CheckStep(state_, event.step); !status.ok()) {
+  if (!event.step) return CheckGroupVote(event.step, event.vote);
+  if (absl::Status status = CheckStep(state_, *event.step); !status.ok()) {
     return status;
   }
   if (absl::Status status = CheckGroupVote(event.step, event.vote);
@@ -271,14 +313,16 @@ absl::StatusOr<VoteTaken> Coordinator::Take(const VoteEvent& event,
       !status.ok()) {
     return status;
   }
-  if (event.step < state_.step) return VoteTaken::kDecided;
+  if (*event.step < state_.step) return VoteTaken::kDecided;
   if (group().open) {
     if (absl::Status status = Record(event, now); !status.ok()) return status;
-  } else if (IsHopeless(phase())) {
-    return WhyClosed();
+  } else if (IsHopeless(phase_)) {
+    return why_closed_;
   }
-  waiting_[event.call] = {
-      .worker = event.worker, .voted = group().open, .since = now};
+  waiting_[event.call] = {.worker = event.worker,
+                          .step = *event.step,
+                          .voted = group().open,
+                          .since = now};
   return VoteTaken::kWaits;
 }
 
@@ -287,7 +331,7 @@ absl::Status Coordinator::Record(const VoteEvent& event, absl::Time now) {
   const auto recorded = ballot_.votes.find(incarnation);
   if (recorded != ballot_.votes.end()) {
     if (SameVote(recorded->second, event.vote)) return absl::OkStatus();
-    return Conflict(event.step, recorded->second, event.vote);
+    return Conflict(*event.step, recorded->second, event.vote);
   }
   if (absl::Status status = CheckScale(state_, event.vote); !status.ok()) {
     return status;
@@ -295,13 +339,14 @@ absl::Status Coordinator::Record(const VoteEvent& event, absl::Time now) {
   const Base base{state_.base_session_uid(), state_.base};
   if (event.vote.verdict != Verdict::kAbstain &&
       BaseOf(event.vote, state_.uid) != base) {
-    return StandsElsewhere(event.step, base, event.vote);
+    return StandsElsewhere(*event.step, base, event.vote);
   }
   if (!event.resolved.ok()) return event.resolved.status();
   Vote vote = event.vote;
   vote.worker = event.worker.worker;
   vote.incarnation = incarnation;
   vote.resolved = *event.resolved;
+  if (vote.resolved == Verdict::kOverflow) overflow_voted_ = true;
   ballot_.votes[incarnation] = std::move(vote);
   if (!ballot_.first_vote) ballot_.first_vote = now;
   return absl::OkStatus();
@@ -341,7 +386,7 @@ absl::StatusOr<Change> Coordinator::Restore(
 }
 
 absl::Status Coordinator::CheckWorker(const WorkerRef& worker) const {
-  const Member* member = FindMember(group(), worker.incarnation);
+  const Member* member = FindMember(group().members, worker.incarnation);
   if (member == nullptr || member->worker != worker.worker ||
       !IsLive(*member)) {
     return Fenced(worker);
@@ -349,28 +394,20 @@ absl::Status Coordinator::CheckWorker(const WorkerRef& worker) const {
   return absl::OkStatus();
 }
 
-GroupPhase Coordinator::phase() const { return PhaseOf(group()); }
-
-absl::Status Coordinator::WhyClosed() const {
-  switch (phase()) {
-    case GroupPhase::kOpen:
-      break;
-    case GroupPhase::kRestoreRequired:
-      return NeedsRestore();
-    case GroupPhase::kCheckpointMismatch:
-      return CheckpointMismatch(PresentedCheckpoints(group()));
-    case GroupPhase::kIdle:
-    case GroupPhase::kPaused:
-      return TooFewWorkers(static_cast<std::int64_t>(group().members.size()),
-                           group().config.min_workers);
-  }
-  return absl::OkStatus();
+absl::StatusOr<Membership> Coordinator::MembershipOf(
+    const WorkerRef& worker) const {
+  if (absl::Status status = CheckWorker(worker); !status.ok()) return status;
+  return Membership{
+      .state = FindMember(group().members, worker.incarnation)->state,
+      .phase = phase_,
+      .current = state_.current(),
+      .closed = why_closed_};
 }
 
 absl::StatusOr<MemberView> Coordinator::Find(const WorkerRef& worker,
                                              absl::Time now) const {
   if (absl::Status status = CheckWorker(worker); !status.ok()) return status;
-  return ViewOf(*FindMember(group(), worker.incarnation), now);
+  return ViewOf(*FindMember(group().members, worker.incarnation), now);
 }
 
 std::vector<MemberView> Coordinator::Members(absl::Time now) const {
@@ -382,11 +419,8 @@ std::vector<MemberView> Coordinator::Members(absl::Time now) const {
 }
 
 MemberView Coordinator::ViewOf(const Member& member, absl::Time now) const {
-  MemberView view{.member = member};
-  if (const auto lease = leases_.find(member.incarnation);
-      lease != leases_.end()) {
-    view.lease_left = std::max(lease->second - now, absl::ZeroDuration());
-  }
+  MemberView view{.member = member,
+                  .lease_left = leases_.Left(member.incarnation, now)};
   if (const auto vote = ballot_.votes.find(member.incarnation);
       vote != ballot_.votes.end()) {
     view.vote = vote->second;
@@ -399,32 +433,30 @@ MemberView Coordinator::ViewOf(const Member& member, absl::Time now) const {
 }
 
 void Coordinator::Renew(std::int64_t incarnation, absl::Time now) {
-  absl::Time& lease = leases_[incarnation];
-  lease = std::max(lease, now + group().config.lease_ttl);
+  leases_.Renew(incarnation, now + group().config.lease_ttl);
 }
 
-absl::StatusOr<Decision> AnswerFrom(std::string_view session_uid,
-                                    const Decision& decision,
-                                    const WorkerRef& worker, const Vote& vote) {
+absl::Status MayBeTold(std::string_view session_uid, const Decision& decision,
+                       const WorkerRef& worker, const Vote& vote) {
   const auto base = [&](const std::string& uid, std::int64_t step) {
     return Base{uid.empty() ? std::string(session_uid) : uid, step};
   };
   const Base before =
       base(decision.base_before_session_uid, decision.base_before);
   const Base after = base(decision.base_after_session_uid, decision.base_after);
-  for (const Vote& recorded : decision.votes) {
-    if (recorded.incarnation != worker.incarnation) continue;
-    const std::optional<Base> stands = BaseOf(recorded, session_uid);
-    if (!SameVote(recorded, vote) || stands != BaseOf(vote, session_uid)) {
-      return Conflict(decision.step, recorded, vote);
-    }
-    if (decision.apply() && stands != before) {
-      return AppliedWithout(decision.step, after, vote);
-    }
-    return decision;
+  const Vote* const recorded = VoteOf(decision, worker.incarnation);
+  if (recorded == nullptr) {
+    return decision.apply() ? AppliedWithout(decision.step, after, vote)
+                            : absl::OkStatus();
   }
-  if (decision.apply()) return AppliedWithout(decision.step, after, vote);
-  return decision;
+  const std::optional<Base> stands = BaseOf(*recorded, session_uid);
+  if (!SameVote(*recorded, vote) || stands != BaseOf(vote, session_uid)) {
+    return Conflict(decision.step, *recorded, vote);
+  }
+  if (decision.apply() && stands != before) {
+    return AppliedWithout(decision.step, after, vote);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace lossscaler

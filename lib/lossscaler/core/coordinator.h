@@ -25,6 +25,7 @@
 #ifndef LOSSSCALER_CORE_COORDINATOR_H_
 #define LOSSSCALER_CORE_COORDINATOR_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -38,6 +39,8 @@
 #include "lossscaler/core/ballot.h"
 #include "lossscaler/core/decision.h"
 #include "lossscaler/core/group.h"
+#include "lossscaler/core/leases.h"
+#include "lossscaler/core/membership.h"
 
 namespace lossscaler {
 
@@ -49,13 +52,14 @@ struct Moment {
   absl::Time wall;
 };
 
-// A call that waits, named by the owner. Never used twice.
+// A call that waits, named by the owner. Never used twice in a session.
 using CallId = std::int64_t;
 
 // What a waiting call is told.
 struct VoteAnswer {
   CallId call = 0;
-  absl::StatusOr<Decision> answer;
+  // OK: the decision of the change that was installed.
+  absl::Status status;
 };
 
 // Who is asking.
@@ -85,7 +89,7 @@ struct Joined {
 struct VoteEvent {
   CallId call = 0;
   WorkerRef worker;
-  std::int64_t step = 0;
+  std::optional<std::int64_t> step;
   // As sent.
   Vote vote;
   // What the verdict comes to: `vote.verdict`, or what the streams of an unset
@@ -97,7 +101,7 @@ struct VoteEvent {
 enum class VoteTaken {
   // The call waits; Install() will answer it.
   kWaits,
-  // The step is decided: answer with what AnswerFrom() says of its decision.
+  // The step is decided: answer with its decision, if MayBeTold().
   kDecided,
 };
 
@@ -126,8 +130,13 @@ class Coordinator {
   std::optional<Change> Due(const Moment& now) const;
   // When Due() may have something although nothing happened.
   absl::Time NextDue() const;
-  // Waiting calls that have waited for a paused session long enough.
+  // Waiting calls that have waited for a paused session long enough; all of
+  // them errors.
   std::vector<VoteAnswer> DueAnswers(absl::Time now);
+
+  // For that long the owner could take no event, not even those that came: it
+  // does not count, for leases and for waiting.
+  void Postpone(absl::Duration duration);
 
   // `change` is written. The answers may leave.
   std::vector<VoteAnswer> Install(const Change& change, absl::Time now);
@@ -140,8 +149,7 @@ class Coordinator {
   // A departure. FENCED.
   absl::StatusOr<Change> Leave(const WorkerRef& worker, const Moment& now);
 
-  // R2: renews a lease. FENCED; CHECKPOINT_MISMATCH while the session cannot
-  // open for that reason.
+  // R2: renews a lease. FENCED.
   absl::Status KeepAlive(const WorkerRef& worker, absl::Time now);
 
   // Presents another checkpoint while the session is closed; nullopt: nothing
@@ -173,19 +181,21 @@ class Coordinator {
                                  const std::string& request_id,
                                  const Moment& now) const;
 
-  // The member, if that incarnation is one. FENCED.
+  // Where the worker stands, if that incarnation is a live member. FENCED.
+  absl::StatusOr<Membership> MembershipOf(const WorkerRef& worker) const;
   absl::StatusOr<MemberView> Find(const WorkerRef& worker,
                                   absl::Time now) const;
   std::vector<MemberView> Members(absl::Time now) const;
 
-  GroupPhase phase() const;
+  GroupPhase phase() const { return phase_; }
   // OK if votes are taken; SESSION_PAUSED with what is missing, or
   // CHECKPOINT_MISMATCH naming the checkpoints and their holders.
-  absl::Status WhyClosed() const;
+  const absl::Status& why_closed() const { return why_closed_; }
 
  private:
   struct Waiting {
     WorkerRef worker;
+    std::int64_t step = 0;
     // Its vote is recorded; otherwise it waits for a paused session.
     bool voted = false;
     absl::Time since;
@@ -196,28 +206,40 @@ class Coordinator {
                           absl::Time now) const;
   // Puts a vote on the open step into the ballot, if it belongs there.
   absl::Status Record(const VoteEvent& event, absl::Time now);
-  // What a call is told that no decision answers; nullopt: it waits on.
-  std::optional<absl::Status> NewsFor(const Waiting& waiting) const;
+  // What a call is told after a change; nullopt: it waits on.
+  std::optional<absl::Status> AnswerTo(const Waiting& waiting,
+                                       const Change& change,
+                                       const Ballot& counted) const;
   // OK if that incarnation is a live member.
   absl::Status CheckWorker(const WorkerRef& worker) const;
   void Renew(std::int64_t incarnation, absl::Time now);
-  bool Expired(const Member& member, absl::Time now) const;
+  // Whether it is worth while to count the votes: an event costs nothing that
+  // grows with the group until the last vote is in.
+  bool MayEnd(absl::Time now) const;
+  // Takes over what `state_` has become.
+  void FollowState(absl::Time now);
   MemberView ViewOf(const Member& member, absl::Time now) const;
 
   SessionState state_;
-  std::map<std::int64_t, absl::Time> leases_;
+  // Follow from state_.
+  GroupPhase phase_ = GroupPhase::kIdle;
+  absl::Status why_closed_;
+  std::size_t roster_size_ = 0;
+  bool somebody_gone_ = false;
+  // Of the live members.
+  Leases leases_;
   Ballot ballot_;
+  bool overflow_voted_ = false;
   std::map<CallId, Waiting> waiting_;
   std::map<std::int64_t, std::int64_t> late_overflows_;
 };
 
-// What a voter is told about the stored decision of a step it voted on (R4,
-// R5): the decision; RESYNC if it says APPLY and the voter's vote is not in it
-// or stood on another base or on none, `session_uid` being the session's own;
+// Whether a voter may be told the stored decision of a step it voted on (R4,
+// R5): RESYNC if it says APPLY and the voter's vote is not in it or stood on
+// another base or on none, `session_uid` being the session's own;
 // VOTE_CONFLICT if its recorded vote was another.
-absl::StatusOr<Decision> AnswerFrom(std::string_view session_uid,
-                                    const Decision& decision,
-                                    const WorkerRef& worker, const Vote& vote);
+absl::Status MayBeTold(std::string_view session_uid, const Decision& decision,
+                       const WorkerRef& worker, const Vote& vote);
 
 }  // namespace lossscaler
 

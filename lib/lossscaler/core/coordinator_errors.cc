@@ -23,7 +23,7 @@ constexpr absl::Duration kRestoreDelay = absl::Seconds(1);
 
 // What a list of checkpoints may take: it travels three times in the trailing
 // metadata of a call, of which gRPC accepts 8 KiB. Two of them always fit.
-constexpr std::size_t kCheckpointsBytes = 1800;
+constexpr std::size_t kCheckpointsBytes = 1900;
 
 // "'w0', 'w1': Dynamic{scale: 4, ...}, base 3 of session 'x', iteration 7".
 std::string Text(const PresentedCheckpoint& presented) {
@@ -93,11 +93,13 @@ absl::Status StaleAttempt(std::int64_t attempt, std::int64_t current) {
                     {"current_attempt", absl::StrCat(current)}});
 }
 
-absl::Status TooManyWorkers(std::int64_t workers, std::int64_t limit) {
-  return MakeError(
+absl::Status TooManyWorkers(std::int64_t workers, std::int64_t limit,
+                            absl::Duration first_lease_left) {
+  return MakeRetryableError(
       Reason::kTooManyWorkers,
       absl::StrCat("the session has ", workers, " workers, and takes at most ",
-                   limit, "; wait until one has left"),
+                   limit, "; wait until one has left, or its lease is over"),
+      std::max(first_lease_left, kPendingDelay),
       {{"workers", absl::StrCat(workers)}, {"limit", absl::StrCat(limit)}});
 }
 

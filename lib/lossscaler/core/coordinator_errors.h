@@ -25,7 +25,9 @@ absl::Status WorkerHeld(const Member& member, absl::Duration lease_left);
 
 absl::Status StaleAttempt(std::int64_t attempt, std::int64_t current);
 
-absl::Status TooManyWorkers(std::int64_t workers, std::int64_t limit);
+// `first_lease_left`: when a place may be free, if nobody leaves before.
+absl::Status TooManyWorkers(std::int64_t workers, std::int64_t limit,
+                            absl::Duration first_lease_left);
 
 // RESYNC: the open step builds on `base`, and the vote does not.
 absl::Status StandsElsewhere(std::int64_t step, const Base& base,

@@ -101,4 +101,9 @@ std::optional<double> Decision::clip_coefficient(double limit) const {
   return std::min(1.0, limit / (*total + 1e-6));
 }
 
+Decision WithoutVotes(Decision decision) {
+  decision.votes.clear();
+  return decision;
+}
+
 }  // namespace lossscaler

@@ -122,7 +122,7 @@ struct Decision {
   // more because they had not.
   std::vector<std::string> lost;
   std::vector<std::string> evicted;
-  // ITERATION_MISMATCH: where every worker goes on.
+  // Where every worker goes on, if the votes named different iterations.
   std::optional<std::int64_t> next_iteration;
   // APPLY: over all workers, and the parts that apply; unset if one of them did
   // not say.
@@ -143,6 +143,9 @@ struct Decision {
 
   friend bool operator==(const Decision&, const Decision&) = default;
 };
+
+// The decision as the workers of a group are told it.
+Decision WithoutVotes(Decision decision);
 
 struct Current {
   std::int64_t step = 1;
@@ -177,6 +180,9 @@ struct SessionState {
   // Rises by one with every write; the store refuses a write that was made
   // against another revision. 0: not written yet.
   std::int64_t revision = 0;
+  // The loss of decisions that its numbers lie beyond; see PassOverLost(). 0:
+  // none.
+  std::int64_t last_loss = 0;
   std::string create_request_id;
   absl::Time create_time = absl::UnixEpoch();
   // Group sessions only.

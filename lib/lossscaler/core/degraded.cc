@@ -27,6 +27,7 @@ std::optional<Degraded> DegradedBy(const SessionState& state,
   }
   if (last == nullptr) return degraded;
   for (const Vote& vote : last->votes) {
+    if (degraded.workers.size() == kDegradedWorkersShown) break;
     if (vote.resolved == Verdict::kOverflow && !vote.worker.empty()) {
       degraded.workers.push_back(vote.worker);
     }

@@ -8,6 +8,7 @@
 #ifndef LOSSSCALER_CORE_DEGRADED_H_
 #define LOSSSCALER_CORE_DEGRADED_H_
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,11 +17,14 @@
 
 namespace lossscaler {
 
+inline constexpr std::size_t kDegradedWorkersShown = 32;
+
 // What is wrong with a session whose decisions are all in order.
 struct Degraded {
   // In words, with the numbers.
   std::string reason;
-  // The workers that overflowed in the last decision.
+  // The workers that overflowed in the last decision, at most
+  // kDegradedWorkersShown of them; the decision has them all.
   std::vector<std::string> workers;
 
   friend bool operator==(const Degraded&, const Degraded&) = default;

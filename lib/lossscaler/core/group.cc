@@ -3,8 +3,11 @@
 
 #include "lossscaler/core/group.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -50,6 +53,54 @@ absl::Status ValidateGroupConfig(const GroupConfig& config) {
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
+}
+
+const Member* FindMember(const std::vector<Member>& members,
+                         std::int64_t incarnation) {
+  const auto member =
+      std::lower_bound(members.begin(), members.end(), incarnation,
+                       [](const Member& one, std::int64_t wanted) {
+                         return one.incarnation < wanted;
+                       });
+  const bool found =
+      member != members.end() && member->incarnation == incarnation;
+  return found ? &*member : nullptr;
+}
+
+std::string_view LossPolicyName(LossPolicy policy) {
+  switch (policy) {
+    case LossPolicy::kSkip:
+      return "SKIP";
+    case LossPolicy::kProceed:
+      return "PROCEED";
+    case LossPolicy::kAbort:
+      return "ABORT";
+  }
+  return "UNKNOWN";
+}
+
+std::string_view StragglerPolicyName(StragglerPolicy policy) {
+  switch (policy) {
+    case StragglerPolicy::kSkip:
+      return "SKIP";
+    case StragglerPolicy::kWait:
+      return "WAIT";
+    case StragglerPolicy::kAbort:
+      return "ABORT";
+    case StragglerPolicy::kProceed:
+      return "PROCEED";
+  }
+  return "UNKNOWN";
+}
+
+std::string_view PartPolicyName(PartPolicy policy) {
+  switch (policy) {
+    case PartPolicy::kAll:
+      return "ALL";
+    case PartPolicy::kEach:
+      return "EACH";
+  }
+  return "UNKNOWN";
 }
 
 std::string_view MemberStateName(MemberState state) {

@@ -53,6 +53,11 @@ enum class PartPolicy {
   kEach,
 };
 
+// "SKIP" and so on, as in the proto without the prefix.
+std::string_view LossPolicyName(LossPolicy policy);
+std::string_view StragglerPolicyName(StragglerPolicy policy);
+std::string_view PartPolicyName(PartPolicy policy);
+
 inline constexpr absl::Duration kMinLeaseTtl = absl::Seconds(5);
 inline constexpr absl::Duration kMaxLeaseTtl = absl::Hours(1);
 inline constexpr absl::Duration kMinStepTimeout = absl::Seconds(1);
@@ -150,8 +155,12 @@ inline bool IsLive(const Member& member) {
          member.state == MemberState::kActive;
 }
 
-// A member that is gone, kept so that its repeated join is FENCED rather than
-// a new one.
+// The one with that incarnation; null: none. `members` are by incarnation.
+const Member* FindMember(const std::vector<Member>& members,
+                         std::int64_t incarnation);
+
+// The last member of a name that is gone, kept so that its repeated join is
+// FENCED rather than a new one.
 struct Departed {
   std::string worker;
   std::string join_request_id;
@@ -159,6 +168,7 @@ struct Departed {
 
   friend bool operator==(const Departed&, const Departed&) = default;
 };
+// They are written with every decision.
 inline constexpr std::size_t kDepartedKept = 256;
 
 // What a group session keeps besides the scaler, the step and the base.
@@ -174,9 +184,9 @@ struct GroupState {
   bool open = false;
   // Steps in a row that step_timeout ended.
   std::int64_t timeouts = 0;
-  // Of this attempt, oldest first.
+  // Of this attempt, one of each name, oldest first.
   std::deque<Departed> departed;
-  // Decisions may be lost; see RequireRestore(). A restore clears it.
+  // Decisions may be lost; see PassOverLost(). A restore clears it.
   bool restore_required = false;
 
   friend bool operator==(const GroupState&, const GroupState&) = default;

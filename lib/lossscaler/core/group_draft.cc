@@ -4,7 +4,9 @@
 #include "lossscaler/core/group_draft.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -12,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lossscaler/core/ending_text.h"
+#include "lossscaler/core/loss_scaler_json.h"
 #include "lossscaler/core/number_text.h"
 #include "lossscaler/core/step_end.h"
 
@@ -42,58 +45,86 @@ std::optional<double> SumOfParts(const std::vector<PartOutcome>& parts) {
   return sum;
 }
 
+// Of a vote, or of all its parts; nothing if it does not say.
+std::optional<double> SumOf(const Vote& vote) {
+  if (vote.sum_of_squares || vote.parts.empty()) return vote.sum_of_squares;
+  double sum = 0;
+  for (const PartVote& part : vote.parts) {
+    if (!part.sum_of_squares) return std::nullopt;
+    sum += *part.sum_of_squares;
+  }
+  return sum;
+}
+
 // Of all voters that have gradients; nothing if one of them did not say.
 std::optional<double> SumOfVotes(const Ballot& ballot) {
   double sum = 0;
   for (const auto& [incarnation, vote] : ballot.votes) {
     if (vote.resolved == Verdict::kAbstain) continue;
-    if (!vote.sum_of_squares) return std::nullopt;
-    sum += *vote.sum_of_squares;
+    const std::optional<double> own = SumOf(vote);
+    if (!own) return std::nullopt;
+    sum += *own;
   }
   return sum;
 }
 
+// Whether two members have presented different ones.
+bool CheckpointsDiffer(const GroupState& group) {
+  const Checkpoint* first = nullptr;
+  for (const Member& member : group.members) {
+    if (!IsLive(member) || !member.checkpoint) continue;
+    if (first == nullptr) {
+      first = &*member.checkpoint;
+    } else if (*member.checkpoint != *first) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // What every member of a closed session has presented; null: not all of them
 // have, or not the same.
-const Checkpoint* AgreedCheckpoint(
-    const GroupState& group,
-    const std::vector<PresentedCheckpoint>& presented) {
-  const bool agreed = presented.size() == 1 &&
-                      presented.front().holders.size() == group.members.size();
-  return agreed ? &presented.front().checkpoint : nullptr;
+const Checkpoint* AgreedCheckpoint(const GroupState& group) {
+  for (const Member& member : group.members) {
+    if (!member.checkpoint) return nullptr;
+  }
+  if (group.members.empty() || CheckpointsDiffer(group)) return nullptr;
+  return &*group.members.front().checkpoint;
+}
+
+// Text that is equal for equal checkpoints.
+std::string KeyOf(const Checkpoint& checkpoint) {
+  const Base& base = checkpoint.base;
+  return absl::StrCat(
+      ToJson(checkpoint.scaler), " ", base.step, " ",
+      base.step == 0 ? "" : base.session_uid, " ",
+      checkpoint.iteration ? absl::StrCat(*checkpoint.iteration) : "");
 }
 
 }  // namespace
 
 std::vector<PresentedCheckpoint> PresentedCheckpoints(const GroupState& group) {
   std::vector<PresentedCheckpoint> presented;
+  std::map<std::string, std::size_t> places;
   for (const Member& member : group.members) {
     if (!IsLive(member) || !member.checkpoint) continue;
-    auto same = std::find_if(presented.begin(), presented.end(),
-                             [&](const auto& other) {
-                               return other.checkpoint == *member.checkpoint;
-                             });
-    if (same == presented.end()) {
-      same = presented.insert(presented.end(), {*member.checkpoint, {}});
-    }
-    same->holders.push_back(member.worker);
+    const auto [place, fresh] =
+        places.try_emplace(KeyOf(*member.checkpoint), presented.size());
+    if (fresh) presented.push_back({.checkpoint = *member.checkpoint});
+    presented[place->second].holders.push_back(member.worker);
   }
   return presented;
 }
 
 bool CanOpen(const GroupState& group) {
   if (group.open || LiveCount(group) < group.config.min_workers) return false;
-  const std::vector<PresentedCheckpoint> presented =
-      PresentedCheckpoints(group);
-  return presented.size() <= 1 &&
-         (!group.restore_required || AgreedCheckpoint(group, presented));
+  return group.restore_required ? AgreedCheckpoint(group) != nullptr
+                                : !CheckpointsDiffer(group);
 }
 
 GroupPhase PhaseOf(const GroupState& group) {
   if (group.open) return GroupPhase::kOpen;
-  if (PresentedCheckpoints(group).size() > 1) {
-    return GroupPhase::kCheckpointMismatch;
-  }
+  if (CheckpointsDiffer(group)) return GroupPhase::kCheckpointMismatch;
   if (group.restore_required) return GroupPhase::kRestoreRequired;
   return group.members.empty() ? GroupPhase::kIdle : GroupPhase::kPaused;
 }
@@ -107,6 +138,9 @@ void GroupDraft::Remove(Gone gone) {
   GroupState& group = group_ref();
   for (const Member& member : group.members) {
     if (!gone(member)) continue;
+    std::erase_if(group.departed, [&](const Departed& departed) {
+      return departed.worker == member.worker;
+    });
     group.departed.push_back({.worker = member.worker,
                               .join_request_id = member.join_request_id,
                               .incarnation = member.incarnation});
@@ -250,9 +284,7 @@ void GroupDraft::CrossBoundary(const std::vector<std::int64_t>& evicted) {
 
 void GroupDraft::Open() {
   GroupState& group = group_ref();
-  const std::vector<PresentedCheckpoint> presented =
-      PresentedCheckpoints(group);
-  if (const Checkpoint* checkpoint = AgreedCheckpoint(group, presented)) {
+  if (const Checkpoint* checkpoint = AgreedCheckpoint(group)) {
     const Base base{state_.base_session_uid(), state_.base};
     if (group.restore_required || checkpoint->scaler != state_.scaler ||
         checkpoint->base != base) {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Loss Scaler Service Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A mutex, its guard and a condition variable over the standard ones, with
+// A mutex, its guards and a condition variable over the standard ones, with
 // Abseil's thread annotations, so that clang's -Wthread-safety checks them and
 // thread sanitizer understands them. (Debian's Abseil is not instrumented:
 // absl::Mutex would make thread sanitizer report races that do not exist.)
@@ -14,6 +14,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "absl/base/attributes.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/time/time.h"
 
@@ -44,6 +45,33 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
 
   MutexLock(const MutexLock&) = delete;
   MutexLock& operator=(const MutexLock&) = delete;
+
+ private:
+  Mutex* const mutex_;
+};
+
+// Abseil's ABSL_UNLOCK_FUNCTION, which does not say how the mutex was held, is
+// no annotation of a scope that takes it back.
+#if ABSL_HAVE_ATTRIBUTE(release_capability)
+#define LOSSSCALER_EXCLUSIVE_UNLOCK_FUNCTION(...) \
+  __attribute__((release_capability(__VA_ARGS__)))
+#else
+#define LOSSSCALER_EXCLUSIVE_UNLOCK_FUNCTION(...)
+#endif
+
+// Releases a mutex that its thread holds for as long as it lives, and takes it
+// back however its scope is left. (Of a scope, the annotation of the destructor
+// means its end.)
+class ABSL_SCOPED_LOCKABLE MutexUnlock {
+ public:
+  explicit MutexUnlock(Mutex* mutex) LOSSSCALER_EXCLUSIVE_UNLOCK_FUNCTION(mutex)
+      : mutex_(mutex) {
+    mutex_->Unlock();
+  }
+  ~MutexUnlock() ABSL_UNLOCK_FUNCTION() { mutex_->Lock(); }
+
+  MutexUnlock(const MutexUnlock&) = delete;
+  MutexUnlock& operator=(const MutexUnlock&) = delete;
 
  private:
   Mutex* const mutex_;

@@ -135,6 +135,7 @@ void ToProto(const MemberView& view, v1::Worker* proto) {
   if (view.member.checkpoint) {
     ToProto(*view.member.checkpoint, proto->mutable_checkpoint());
   }
+  if (view.late_overflow) proto->set_late_overflow(*view.late_overflow);
 }
 
 absl::StatusOr<MemberView> MemberViewFromProto(const v1::Worker& proto) {
@@ -156,6 +157,7 @@ absl::StatusOr<MemberView> MemberViewFromProto(const v1::Worker& proto) {
     if (!checkpoint.ok()) return checkpoint.status();
     view.member.checkpoint = *std::move(checkpoint);
   }
+  if (proto.has_late_overflow()) view.late_overflow = proto.late_overflow();
   return view;
 }
 

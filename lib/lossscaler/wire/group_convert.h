@@ -18,6 +18,7 @@
 #include "lossscaler/core/decision.h"
 #include "lossscaler/core/degraded.h"
 #include "lossscaler/core/group.h"
+#include "lossscaler/core/membership.h"
 #include "lossscaler/v1/group.pb.h"
 #include "lossscaler/v1/loss_scaler_service.pb.h"
 
@@ -54,14 +55,6 @@ absl::StatusOr<MemberView> MemberViewFromProto(const v1::Worker& proto);
 void ToProto(const Degraded& degraded, v1::Degraded* proto);
 Degraded DegradedFromProto(const v1::Degraded& proto);
 
-// Where a worker stands.
-struct Membership {
-  MemberState state = MemberState::kPending;
-  GroupPhase phase = GroupPhase::kIdle;
-  Current current;
-  // Why no vote is taken; OK: votes are taken.
-  absl::Status closed;
-};
 void ToProto(const Membership& membership, v1::Membership* proto);
 // INVALID_FIELD if state or phase is unset or unknown.
 absl::StatusOr<Membership> MembershipFromProto(const v1::Membership& proto);

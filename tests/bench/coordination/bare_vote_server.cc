@@ -58,8 +58,8 @@ void Serve(int epoll, const std::vector<int>& sockets) {
   std::vector<epoll_event> events(sockets.size());
   std::size_t votes = 0;
   while (true) {
-    const int ready = epoll_wait(epoll, events.data(),
-                                 static_cast<int>(events.size()), -1);
+    const int ready =
+        epoll_wait(epoll, events.data(), static_cast<int>(events.size()), -1);
     BareVote vote;
     for (int i = 0; i < ready; ++i) {
       if (recv(events[static_cast<std::size_t>(i)].data.fd, &vote, sizeof(vote),
@@ -97,6 +97,5 @@ int main(int argc, char** argv) {
     std::fputs("usage: bare_vote_server READY_FILE WORKERS\n", stderr);
     return 2;
   }
-  return lossscaler::bench::Run(argv[1],
-                                std::strtoull(argv[2], nullptr, 10));
+  return lossscaler::bench::Run(argv[1], std::strtoull(argv[2], nullptr, 10));
 }

@@ -29,8 +29,8 @@ class GlooVoter : public Voter {
                                                              options.workers)),
         files_(options.address),
         store_(options.session, files_) {
-    auto device =
-        gloo::transport::tcp::CreateDevice(gloo::transport::tcp::attr("127.0.0.1"));
+    auto device = gloo::transport::tcp::CreateDevice(
+        gloo::transport::tcp::attr("127.0.0.1"));
     context_->connectFullMesh(store_, device);
   }
 
@@ -38,10 +38,10 @@ class GlooVoter : public Voter {
     float overflow = 0;
     gloo::AllreduceOptions options(context_);
     options.setOutput(&overflow, 1);
-    options.setReduceFunction([](void* out, const void* a, const void* b,
-                                 std::size_t count) {
-      gloo::max<float>(out, a, b, count);
-    });
+    options.setReduceFunction(
+        [](void* out, const void* a, const void* b, std::size_t count) {
+          gloo::max<float>(out, a, b, count);
+        });
     try {
       gloo::allreduce(options);
     } catch (const std::exception& error) {

@@ -18,7 +18,11 @@ absl::Status OpenGroup(v1::LossScalerService::Stub* stub,
   request.set_session(session);
   request.set_kind(v1::SESSION_KIND_GROUP);
   request.set_if_exists(v1::IF_EXISTS_RETURN_IF_EQUAL);
-  request.mutable_scaler()->mutable_dynamic();
+  v1::DynamicScaler* const scaler = request.mutable_scaler()->mutable_dynamic();
+  scaler->set_scale(65536);
+  scaler->set_growth_factor(2);
+  scaler->set_backoff_factor(0.5);
+  scaler->set_growth_interval(2000);
   request.mutable_group()->set_max_workers(workers);
   request.mutable_group()->mutable_lease_ttl()->set_seconds(3600);
   grpc::ClientContext context;

@@ -64,7 +64,8 @@ absl::StatusOr<Reply> Check(redisContext* context, void* reply) {
         absl::StrCat("redis: ", std::string(context->errstr)));
   }
   if (owned->type == REDIS_REPLY_ERROR) {
-    return absl::InternalError(absl::StrCat("redis: ", std::string(owned->str)));
+    return absl::InternalError(
+        absl::StrCat("redis: ", std::string(owned->str)));
   }
   return owned;
 }
@@ -79,12 +80,14 @@ class RedisVoter : public Voter {
         decisions_(redisConnectUnix(options.address.c_str())) {}
 
   absl::Status Start() {
-    absl::StatusOr<Reply> loaded = Check(
-        commands_.get(), redisCommand(commands_.get(), "SCRIPT LOAD %s", kScript));
+    absl::StatusOr<Reply> loaded =
+        Check(commands_.get(),
+              redisCommand(commands_.get(), "SCRIPT LOAD %s", kScript));
     if (!loaded.ok()) return loaded.status();
     script_ = (*loaded)->str;
-    return Check(decisions_.get(), redisCommand(decisions_.get(), "SUBSCRIBE %s",
-                                                session_.c_str()))
+    return Check(
+               decisions_.get(),
+               redisCommand(decisions_.get(), "SUBSCRIBE %s", session_.c_str()))
         .status();
   }
 
@@ -92,11 +95,10 @@ class RedisVoter : public Voter {
     const std::string step = std::to_string(++step_);
     const absl::StatusOr<Reply> voted = Check(
         commands_.get(),
-        redisCommand(commands_.get(),
-                     "EVALSHA %s 2 {%s}:state {%s}:votes %s %s %s 0 %s",
-                     script_.c_str(), session_.c_str(), session_.c_str(),
-                     session_.c_str(), worker_.c_str(), step.c_str(),
-                     workers_.c_str()));
+        redisCommand(
+            commands_.get(), "EVALSHA %s 2 {%s}:state {%s}:votes %s %s %s 0 %s",
+            script_.c_str(), session_.c_str(), session_.c_str(),
+            session_.c_str(), worker_.c_str(), step.c_str(), workers_.c_str()));
     if (!voted.ok()) return voted.status();
     void* message = nullptr;
     redisGetReply(decisions_.get(), &message);

@@ -85,8 +85,8 @@ class StreamVoter : public Voter {
 
 absl::StatusOr<std::unique_ptr<Voter>> MakeStreamVoter(
     const VoterOptions& options) {
-  auto voter = std::make_unique<StreamVoter>(grpc::CreateChannel(
-      options.address, grpc::InsecureChannelCredentials()));
+  auto voter = std::make_unique<StreamVoter>(
+      grpc::CreateChannel(options.address, grpc::InsecureChannelCredentials()));
   if (absl::Status status = voter->Start(options); !status.ok()) return status;
   return voter;
 }

@@ -21,9 +21,8 @@ namespace lossscaler::bench {
 // result[contestant][round]. The first error ends it.
 template <typename Measurement>
 absl::StatusOr<std::vector<std::vector<Measurement>>> Interleave(
-    int rounds,
-    const std::vector<std::function<absl::StatusOr<Measurement>()>>&
-        contestants) {
+    int rounds, const std::vector<std::function<absl::StatusOr<Measurement>()>>&
+                    contestants) {
   std::vector<std::vector<Measurement>> results(contestants.size());
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < contestants.size(); ++i) {

@@ -13,10 +13,8 @@ double Percentile(std::vector<double> values, double share) {
   const auto rank = static_cast<std::size_t>(
       std::ceil(share * static_cast<double>(values.size())));
   const auto nth =
-      values.begin() +
-      static_cast<std::ptrdiff_t>(std::clamp(rank, std::size_t{1},
-                                             values.size()) -
-                                  1);
+      values.begin() + static_cast<std::ptrdiff_t>(
+                           std::clamp(rank, std::size_t{1}, values.size()) - 1);
   std::nth_element(values.begin(), nth, values.end());
   return *nth;
 }

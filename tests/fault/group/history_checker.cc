@@ -55,8 +55,8 @@ class Checker {
   void Index(const Observation& seen) {
     if (seen.event() == EVENT_VOTING) {
       cast_.emplace(std::pair(seen.worker(), seen.step()), &seen);
-    } else if (seen.event() == EVENT_LEAVING) {
-      leavers_.insert(seen.worker());
+    } else if (seen.event() == EVENT_LEAVING || seen.event() == EVENT_JOINED) {
+      moves_[seen.worker()].push_back(&seen);
     } else if (seen.event() == EVENT_PRESENTS) {
       presented_.push_back(&seen.checkpoint());
     }
@@ -107,14 +107,15 @@ class Checker {
       std::vector<LossScaler> next;
       for (LossScaler scaler : possible) {
         if (scaler.scale() != decision.scale_before()) continue;
+        if (decision.reason() == v1::DECISION_REASON_RESTORED) {
+          next = Presented(decision);
+          break;
+        }
         if (decision.outcome() == v1::OUTCOME_APPLY) scaler.Update(false);
         if (decision.outcome() == v1::OUTCOME_SKIP_OVERFLOW) {
           scaler.Update(true);
         }
         if (scaler.scale() == decision.scale_after()) next.push_back(scaler);
-      }
-      if (decision.reason() == v1::DECISION_REASON_RESTORED) {
-        next = Presented(decision);
       }
       if (next.empty()) {
         Require(false, "journal, step ", decision.step(), ": no scaler goes ",
@@ -142,24 +143,44 @@ class Checker {
   }
 
   bool WasCast(Step step, const v1::Vote& vote) const {
-    const auto [begin, end] =
-        cast_.equal_range(std::pair(vote.worker(), step));
+    const auto [begin, end] = cast_.equal_range(std::pair(vote.worker(), step));
     return std::any_of(begin, end, [&](const auto& entry) {
       const v1::Vote& cast = entry.second->vote();
       // Who rejoins before it has written so casts its vote again.
-      return cast.verdict() == vote.verdict() &&
-             cast.scale_used() == vote.scale_used() &&
-             cast.base() == vote.base() &&
-             cast.iteration() == vote.iteration() &&
-             entry.second->incarnation() <= vote.incarnation();
+      if (cast.verdict() != vote.verdict() ||
+          entry.second->incarnation() > vote.incarnation()) {
+        return false;
+      }
+      return vote.verdict() == v1::VERDICT_ABSTAIN ||
+             (cast.scale_used() == vote.scale_used() &&
+              cast.base() == vote.base() &&
+              cast.iteration() == vote.iteration());
     });
+  }
+
+  // Names that had left, as far as they say, and not come back before `step`.
+  std::set<std::string> Absent(Step step) const {
+    std::set<std::string> absent;
+    for (const auto& [worker, moves] : moves_) {
+      std::int64_t left = 0;
+      std::int64_t present = 0;
+      for (const Observation* move : moves) {
+        if (move->event() == EVENT_LEAVING && move->step() <= step) {
+          left = std::max<std::int64_t>(left, move->incarnation());
+        } else if (move->event() == EVENT_JOINED && move->step() < step) {
+          present = std::max<std::int64_t>(present, move->incarnation());
+        }
+      }
+      if (left > 0 && left >= present) absent.insert(worker);
+    }
+    return absent;
   }
 
   void CheckVotes(const v1::Decision& decision) {
     const std::string at = absl::StrCat("decision ", decision.step());
     bool overflow = false;
     std::set<Step> iterations;
-    std::set<std::string> absent = leavers_;
+    std::set<std::string> absent = Absent(decision.step());
     std::set<std::string> voters;
     for (const v1::Vote& vote : decision.votes()) {
       Require(voters.insert(vote.worker()).second, at, ": ", vote.worker(),
@@ -191,26 +212,15 @@ class Checker {
 
   // By name: the step at which each incarnation joined bounds its predecessors.
   void CheckSuccession() {
-    struct Join {
-      std::int64_t incarnation;
-      Step step;
-    };
-    std::map<std::string, std::vector<Join>> joins;
-    for (const History& history : histories_) {
-      for (const Observation& seen : history.observations) {
-        if (seen.event() == EVENT_JOINED) {
-          joins[seen.worker()].push_back({seen.incarnation(), seen.step()});
-        }
-      }
-    }
     for (const v1::Decision& decision : session_.journal) {
       for (const v1::Vote& vote : decision.votes()) {
-        for (const Join& join : joins[vote.worker()]) {
-          Require(join.incarnation <= vote.incarnation() ||
-                      decision.step() <= join.step,
+        for (const Observation* move : moves_[vote.worker()]) {
+          if (move->event() != EVENT_JOINED) continue;
+          Require(move->incarnation() <= vote.incarnation() ||
+                      decision.step() <= move->step(),
                   "decision ", decision.step(), ": counts incarnation ",
                   vote.incarnation(), " of ", vote.worker(), ", which ",
-                  join.incarnation, " had replaced at step ", join.step);
+                  move->incarnation(), " had replaced at step ", move->step());
         }
       }
     }
@@ -222,8 +232,10 @@ class Checker {
     BaseKey base{"", 0};
     for (const Observation& seen : history.observations) {
       const std::string at = absl::StrCat(history.name, ", step ", seen.step());
-      Require(seen.epoch() >= epoch, at, ": the epoch falls");
-      epoch = std::max<Step>(epoch, seen.epoch());
+      if (seen.event() == EVENT_JOINED) {
+        Require(seen.epoch() >= epoch, at, ": the epoch falls");
+        epoch = seen.epoch();
+      }
       if (seen.has_model()) CheckModel(at, seen.model());
       if (seen.event() == EVENT_DECIDED) {
         Require(seen.step() > last_decided, at, ": seen after step ",
@@ -247,10 +259,13 @@ class Checker {
       Require(false, at, ": saw a decision that the journal does not have");
       return;
     }
-    Require(MessageDifferencer::Equals(decision, *written->second), at,
+    // Workers are told it without the votes.
+    v1::Decision told = *written->second;
+    told.clear_votes();
+    Require(MessageDifferencer::Equals(decision, told), at,
             ": saw another decision than the journal's: ",
             decision.ShortDebugString(), " instead of ",
-            written->second->ShortDebugString());
+            told.ShortDebugString());
   }
 
   void CheckApplied(const std::string& at, const BaseKey& base,
@@ -286,7 +301,8 @@ class Checker {
   std::map<Step, const v1::Decision*> journal_;
   // By worker and step.
   std::multimap<std::pair<std::string, Step>, const Observation*> cast_;
-  std::set<std::string> leavers_;
+  // Joins and leaves by worker.
+  std::map<std::string, std::vector<const Observation*>> moves_;
   std::vector<const v1::Checkpoint*> presented_;
   std::map<BaseKey, std::uint64_t> digests_;
   std::vector<std::string> violations_;

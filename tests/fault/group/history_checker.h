@@ -5,9 +5,12 @@
 // session saw, whatever happened to them, to their network and to the server.
 //
 //  - The journal has every step once, in order; epochs never fall.
-//  - Each decision that anybody saw is the journal's, field by field.
+//  - Each decision that anybody saw is the journal's, field by field but for
+//  the
+//    votes, which workers are not told.
 //  - APPLY: every vote in it is FINITE or ABSTAIN, was cast by its worker with
-//    this scale, base and iteration, and all names of the roster voted.
+//    this scale, base and iteration, and at least min_workers voted or had
+//    left.
 //  - An OVERFLOW vote makes SKIP_OVERFLOW.
 //  - Scales follow from the outcomes by the scaler's own rule; a restored one
 //    is one that somebody presented.
@@ -36,7 +39,7 @@ namespace lossscaler::testing {
 struct SessionRecord {
   std::string uid;
   LossScaler initial;
-  // on_loss and on_timeout without PROCEED, parts with ALL.
+  // With PartPolicy::kAll.
   GroupConfig config;
   // Whole, oldest first.
   std::vector<v1::Decision> journal;

@@ -76,7 +76,7 @@ void SimulatedServer::Vote(const Request& request) {
     if (core_->group().open) {
       lossscaler::Vote vote = event.vote;
       vote.incarnation = event.worker.incarnation;
-      rules_.Taken(event.step, vote);
+      rules_.Taken(request.step, vote);
     }
     calls_[event.call] = {request, now_};
     return;
@@ -84,10 +84,9 @@ void SimulatedServer::Vote(const Request& request) {
   if (taken.ok()) {
     const Decision& stored = rules_.journal().at(request.step);
     core_->NoteLateVote(stored, event);
-    const absl::StatusOr<Decision> answer =
-        AnswerFrom(durable_.uid, stored, request.worker, request.vote);
-    reply.status = answer.status();
-    if (answer.ok()) reply.decision = *answer;
+    reply.status =
+        MayBeTold(durable_.uid, stored, request.worker, request.vote);
+    if (reply.status.ok()) reply.decision = stored;
   }
   Send(std::move(reply));
 }
@@ -136,7 +135,9 @@ bool SimulatedServer::Settle() {
     Require(++changes < 20, "changes are due without end");
     if (!Write(*change)) return false;
   }
-  for (const VoteAnswer& answer : core_->DueAnswers(now_)) Answer(answer);
+  for (const VoteAnswer& answer : core_->DueAnswers(now_)) {
+    Answer(answer, Decision());
+  }
   CheckWaiting();
   return true;
 }
@@ -155,7 +156,9 @@ bool SimulatedServer::Write(const Change& change) {
   rules_.Written(durable_, change);
   durable_ = change.state;
   if (Dies()) return false;
-  for (const VoteAnswer& answer : core_->Install(change, now_)) Answer(answer);
+  for (const VoteAnswer& answer : core_->Install(change, now_)) {
+    Answer(answer, change.decision.value_or(Decision()));
+  }
   return true;
 }
 
@@ -165,14 +168,13 @@ bool SimulatedServer::Dies() {
   return true;
 }
 
-void SimulatedServer::Answer(const VoteAnswer& answer) {
+void SimulatedServer::Answer(const VoteAnswer& answer,
+                             const Decision& decision) {
   const auto call = calls_.find(answer.call);
   Require(call != calls_.end(), "a call was answered twice");
-  Reply reply{.request = call->second.request,
-              .status = answer.answer.status()};
+  Reply reply{.request = call->second.request, .status = answer.status};
   calls_.erase(call);
-  if (answer.answer.ok()) {
-    const Decision& decision = *answer.answer;
+  if (answer.status.ok()) {
     Require(rules_.journal().at(decision.step) == decision,
             "somebody saw another decision");
     reply.decision = decision;

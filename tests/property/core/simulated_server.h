@@ -54,7 +54,7 @@ class SimulatedServer {
   bool Settle();
   bool Write(const Change& change);
   bool Dies();
-  void Answer(const VoteAnswer& answer);
+  void Answer(const VoteAnswer& answer, const Decision& decision);
   void Send(Reply reply);
 
   Chance* const chance_;

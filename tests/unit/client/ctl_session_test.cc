@@ -84,7 +84,7 @@ TEST_F(CtlSessionTest, ShowsASession) {
       "scale_before": 2048.0, "scale_after": 1024.0,
       "base_before": 4, "base_after": 4, "epoch_after": 2,
       "attempted": 5, "applied": 4, "skipped": 1,
-      "saturated": false, "floored": true, "stalled": false,
+      "saturated": false, "floored": true, "stalled": false, "overflow": true,
       "decide_time": "1970-01-01T00:00:00+00:00"}})"));
 }
 

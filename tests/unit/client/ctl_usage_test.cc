@@ -20,9 +20,10 @@ using ::testing::HasSubstr;
 using ::testing::Return;
 using ::testing::StartsWith;
 
-constexpr const char* kCommands[] = {"create",  "list",  "get",    "delete",
-                                     "restore", "scale", "update", "unscale",
-                                     "health",  "info"};
+constexpr const char* kCommands[] = {
+    "create", "list",      "get",     "delete", "restore", "scale",
+    "update", "unscale",   "workers", "join",   "leave",   "vote",
+    "watch",  "decisions", "health",  "info"};
 
 using CtlUsageTest = CtlTest;
 
@@ -210,6 +211,8 @@ TEST_F(CtlUsageTest, APageShowsWhatIsRequiredAndWhatIsNot) {
       HasSubstr("lossscalerctl update NAME (--finite | --overflow | --skip | "
                 "--abstain)\n       [--step N] [--base N] [--scale-used SCALE] "
                 "[--iteration N]\n"));
+  EXPECT_EQ(Run({"vote", "--help"}), kDone);
+  EXPECT_THAT(out_.str(), HasSubstr("--abstain) --step N [--incarnation N]\n"));
   EXPECT_EQ(Run({"list", "--help"}), kDone);
   EXPECT_THAT(out_.str(), HasSubstr("lossscalerctl list [PREFIX]\n"));
   EXPECT_EQ(Run({"create", "--help"}), kDone);

@@ -84,33 +84,6 @@ class LossyServer : public Connection {
     return absl::UnimplementedError("");
   }
 
-  absl::StatusOr<SessionInfo> CreateGroup(const std::string&, const LossScaler&,
-                                          const GroupConfig&,
-                                          IfExists) override {
-    return absl::UnimplementedError("");
-  }
-  absl::StatusOr<JoinAnswer> JoinSession(const SessionRef&,
-                                         const JoinEvent&) override {
-    return absl::UnimplementedError("");
-  }
-  absl::Status LeaveSession(const SessionRef&, const WorkerRef&) override {
-    return absl::UnimplementedError("");
-  }
-  std::shared_ptr<WorkerStream> Participate(
-      const SessionRef&, const WorkerRef&,
-      std::shared_ptr<WorkerStreamEvents>) override {
-    return nullptr;
-  }
-  absl::StatusOr<DecisionPage> ListDecisions(
-      const SessionRef&, const ListDecisionsCall&) override {
-    return absl::UnimplementedError("");
-  }
-  absl::Status WatchSession(
-      const SessionRef&, const WatchCall&,
-      const std::function<bool(const Decision&)>&) override {
-    return absl::UnimplementedError("");
-  }
-
   std::int64_t decisions() const {
     MutexLock lock(&mutex_);
     return static_cast<std::int64_t>(journal_.size());

@@ -7,119 +7,36 @@
 #include "lossscaler/client/worker_session.h"
 
 #include <algorithm>
-#include <cmath>
+#include <future>
 #include <limits>
 #include <memory>
 #include <optional>
-#include <span>
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lossscaler/client/run_step.h"
 #include "lossscaler/core/error.h"
 #include "testing/status_matchers.h"
 #include "testing/worker_server.h"
+#include "unit/client_pump/worker_fixture.h"
 
 namespace lossscaler {
 namespace {
 
-using ::lossscaler::testing::Dispatcher;
 using ::lossscaler::testing::GroupDriver;
 using ::lossscaler::testing::GroupOf;
 using ::lossscaler::testing::IsError;
+using ::lossscaler::testing::IsErrorSaying;
 using ::lossscaler::testing::IsOk;
 using ::lossscaler::testing::WorkerServer;
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-class WorkerSessionTest : public ::testing::Test {
- protected:
-  void StartServer(const GroupConfig& config) {
-    server_ = std::make_shared<WorkerServer>(config);
-    dispatcher_.emplace(server_.get());
-  }
-  WorkerSession Join(const WorkerOptions& options) {
-    absl::StatusOr<WorkerSession> worker =
-        WorkerSession::Join(server_, "run", options);
-    EXPECT_THAT(worker, IsOk());
-    return *std::move(worker);
-  }
-  std::string uid() {
-    return server_->With(
-        [](GroupDriver& driver) { return driver.state().uid; });
-  }
-
-  std::shared_ptr<WorkerServer> server_;
-  std::optional<Dispatcher> dispatcher_;
-};
-
-// One step with gradients of the given scaled values.
-absl::StatusOr<StepResult> Train(WorkerSession& worker,
-                                 std::vector<float> scaled, int* applied) {
-  const GradientTensor tensors[] = {InPlace("g", std::span(scaled))};
-  return RunStep(
-      worker, [](WorkerStep&) { return absl::OkStatus(); }, tensors,
-      [&](const ApplyPermit&) {
-        ++*applied;
-        return absl::OkStatus();
-      });
-}
-
-TEST_F(WorkerSessionTest, AStepAppliesAndMovesTheBase) {
-  StartServer(GroupOf(1));
-  WorkerSession worker = Join({.worker = "w0"});
-  std::vector<float> gradients = {65536.0F, -131072.0F};
-  const GradientTensor tensors[] = {InPlace("g", std::span(gradients))};
-  float scaled_loss = 0;
-  const absl::StatusOr<StepResult> result = RunStep(
-      worker,
-      [&](WorkerStep& step) {
-        scaled_loss = step.ScaleLoss(0.5F);
-        return absl::OkStatus();
-      },
-      tensors,
-      [&](const ApplyPermit& permit) {
-        // sqrt(1 + 4); clipped to 1.
-        EXPECT_DOUBLE_EQ(*permit.decision().norm(), std::sqrt(5.0));
-        EXPECT_DOUBLE_EQ(*permit.decision().clip_coefficient(1.0),
-                         1.0 / (std::sqrt(5.0) + 1e-6));
-        return absl::OkStatus();
-      });
-  ASSERT_THAT(result, IsOk());
-  EXPECT_EQ(scaled_loss, 32768.0F);
-  EXPECT_THAT(gradients, ::testing::ElementsAre(1.0F, -2.0F));
-  EXPECT_EQ(worker.base(), (Base{.session_uid = uid(), .step = 1}));
-}
-
-TEST_F(WorkerSessionTest, APermitExistsOnlyForAnApplyAndOnce) {
-  StartServer(GroupOf(1));
-  WorkerSession worker = Join({.worker = "w0"});
-  {
-    absl::StatusOr<WorkerStep> step = worker.BeginStep();
-    ASSERT_THAT(step, IsOk());
-    step->AddVerdict({.element_count = 1, .positive_infinity_count = 1});
-    absl::StatusOr<StepResult> skipped = step->Update();
-    ASSERT_THAT(skipped, IsOk());
-    EXPECT_EQ(skipped->TakePermit(), std::nullopt);
-  }
-  absl::StatusOr<WorkerStep> step = worker.BeginStep();
-  ASSERT_THAT(step, IsOk());
-  step->AddVerdict({.element_count = 1});
-  absl::StatusOr<StepResult> first = step->Update();
-  absl::StatusOr<StepResult> second = step->Update();
-  ASSERT_THAT(first, IsOk());
-  ASSERT_THAT(second, IsOk());
-  std::optional<ApplyPermit> permit = first->TakePermit();
-  ASSERT_TRUE(permit.has_value());
-  EXPECT_EQ(second->TakePermit(), std::nullopt);
-  EXPECT_EQ(worker.base().step, 0);
-  permit->Done();
-  EXPECT_EQ(worker.base().step, 2);
-}
+using WorkerSessionTest = WorkerTest;
 
 TEST_F(WorkerSessionTest, WhoDoesNotApplyWhatAppliesIsOutOfSync) {
   StartServer(GroupOf(1));
@@ -137,49 +54,6 @@ TEST_F(WorkerSessionTest, WhoDoesNotApplyWhatAppliesIsOutOfSync) {
   worker.set_base({.session_uid = uid(), .step = 1});
   EXPECT_THAT(Train(worker, {1.0F}, &applied), IsOk());
   EXPECT_EQ(applied, 1);
-}
-
-TEST_F(WorkerSessionTest, AStepThatIsDroppedIsSkippedForEveryone) {
-  StartServer(GroupOf(1));
-  WorkerSession worker = Join({.worker = "w0"});
-  { ASSERT_THAT(worker.BeginStep(), IsOk()); }
-  const absl::StatusOr<WorkerStep> next = worker.BeginStep();
-  ASSERT_THAT(next, IsOk());
-  EXPECT_EQ(next->number(), 2);
-  const Decision decision =
-      server_->With([](GroupDriver& driver) { return driver.Last(); });
-  EXPECT_EQ(decision.reason, DecisionReason::kVotedSkip);
-}
-
-TEST_F(WorkerSessionTest, NothingIsVotedOnUncheckedGradients) {
-  StartServer(GroupOf(1));
-  WorkerSession worker = Join({.worker = "w0"});
-  absl::StatusOr<WorkerStep> step = worker.BeginStep();
-  ASSERT_THAT(step, IsOk());
-  EXPECT_THAT(step->Update(), IsError(Reason::kNoGradientsChecked));
-  EXPECT_THAT(step->Abstain(), IsOk());
-  step->AddVerdict({.element_count = 1});
-  EXPECT_THAT(step->Update(), IsError(Reason::kVoteConflict));
-}
-
-TEST_F(WorkerSessionTest, PartsOverflowEachForItself) {
-  GroupConfig config = GroupOf(1);
-  config.parts = PartPolicy::kEach;
-  StartServer(config);
-  WorkerSession worker = Join({.worker = "w0"});
-  absl::StatusOr<WorkerStep> step = worker.BeginStep();
-  ASSERT_THAT(step, IsOk());
-  step->AddVerdict({.element_count = 1, .sum_of_squares = 9.0},
-                   {.part = "actor"});
-  step->AddVerdict({.element_count = 1, .positive_infinity_count = 1},
-                   {.part = "critic"});
-  absl::StatusOr<StepResult> result = step->Update();
-  ASSERT_THAT(result, IsOk());
-  std::optional<ApplyPermit> permit = result->TakePermit();
-  ASSERT_TRUE(permit.has_value());
-  EXPECT_TRUE(permit->Applies("actor"));
-  EXPECT_FALSE(permit->Applies("critic"));
-  EXPECT_EQ(permit->decision().norm(), 3.0);
 }
 
 TEST_F(WorkerSessionTest, IterationsGoOnAfterTheFurthestWorker) {
@@ -288,7 +162,7 @@ TEST_F(WorkerSessionTest, AnOldAttemptIsTurnedAway) {
       IsError(Reason::kStaleAttempt));
 }
 
-TEST_F(WorkerSessionTest, BeginStepWaitsForTheGroupAndLeaveEndsIt) {
+TEST_F(WorkerSessionTest, BeginStepWaitsForTheGroup) {
   StartServer(GroupOf(2));
   WorkerSession w0 = Join({.worker = "w0"});
   absl::Status begun;
@@ -296,8 +170,26 @@ TEST_F(WorkerSessionTest, BeginStepWaitsForTheGroupAndLeaveEndsIt) {
   WorkerSession w1 = Join({.worker = "w1"});
   waiter.join();
   EXPECT_THAT(begun, IsOk());
-  EXPECT_THAT(w1.Leave(), IsOk());
-  EXPECT_EQ(w1.BeginStep().status().code(), absl::StatusCode::kCancelled);
+}
+
+// What it waits for is told meanwhile.
+TEST_F(WorkerSessionTest, LeaveEndsAWaitForThePausedGroup) {
+  StartServer(GroupOf(2));
+  std::promise<absl::Status> told;
+  bool first = true;
+  WorkerSession w0 = Join({.worker = "w0",
+                           .on_wait =
+                               [&](const WaitReport& report) {
+                                 if (!std::exchange(first, false)) return;
+                                 told.set_value(report.last_error);
+                               },
+                           .wait_report_interval = absl::Milliseconds(1)});
+  absl::Status begun;
+  std::thread waiter([&] { begun = w0.BeginStep().status(); });
+  EXPECT_THAT(told.get_future().get(), IsError(Reason::kSessionPaused));
+  EXPECT_THAT(w0.Leave(), IsOk());
+  waiter.join();
+  EXPECT_EQ(begun.code(), absl::StatusCode::kCancelled);
 }
 
 TEST_F(WorkerSessionTest, AStepThatAnotherEndedEarlyIsGoneThroughAllTheSame) {
@@ -317,6 +209,125 @@ TEST_F(WorkerSessionTest, AStepThatAnotherEndedEarlyIsGoneThroughAllTheSame) {
     ASSERT_THAT(result, IsOk());
     EXPECT_EQ(result->decision().outcome, Outcome::kSkipOverflow);
   }
+}
+
+// A group's server that is asked to let a worker go when it cannot.
+class AbsentServer : public WorkerServer {
+ public:
+  using WorkerServer::WorkerServer;
+  absl::Status LeaveSessionWithin(const SessionRef&, const WorkerRef&,
+                                  absl::Duration budget) override {
+    budget_ = budget;
+    waiter_ended_.get_future().wait();
+    return absl::UnavailableError("away");
+  }
+  void WaiterEnded() { waiter_ended_.set_value(); }
+  absl::Duration budget() const { return budget_; }
+
+ private:
+  absl::Duration budget_;
+  std::promise<void> waiter_ended_;
+};
+
+TEST_F(WorkerSessionTest, LeaveEndsTheWaitsFirstAndAsksForOneLeaseAtMost) {
+  const auto server = std::make_shared<AbsentServer>(GroupOf(2));
+  server_ = server;
+  dispatcher_.emplace(server_.get());
+  WorkerSession w0 = Join({.worker = "w0"});
+  std::thread waiter([&] {
+    EXPECT_EQ(w0.BeginStep().status().code(), absl::StatusCode::kCancelled);
+    server->WaiterEnded();
+  });
+  EXPECT_EQ(w0.Leave().code(), absl::StatusCode::kUnavailable);
+  waiter.join();
+  EXPECT_EQ(server->budget(), absl::Seconds(30));
+}
+
+TEST_F(WorkerSessionTest, WhoIsReplacedIsTurnedAwayForGood) {
+  StartServer(GroupOf(1));
+  WorkerSession former = Join({.worker = "w0"});
+  WorkerSession successor =
+      Join({.worker = "w0", .resume_token = former.resume_token()});
+  absl::Status fenced;
+  for (;;) {
+    fenced = former.BeginStep().status();
+    if (!fenced.ok()) break;
+  }
+  EXPECT_THAT(fenced, IsError(Reason::kFenced));
+  EXPECT_THAT(former.Rejoin(),
+              IsErrorSaying(Reason::kWorkerHeld, "end this one"));
+  int applied = 0;
+  EXPECT_THAT(Train(successor, {1.0F}, &applied), IsOk());
+}
+
+TEST_F(WorkerSessionTest, WhoAbstainsGoesOnWithTheOthersIterations) {
+  StartServer(GroupOf(2));
+  WorkerSession w0 = Join({.worker = "w0"});
+  WorkerSession w1 = Join({.worker = "w1"});
+  w0.set_iteration(10);
+  w1.set_iteration(10);
+  int applied = 0;
+  std::thread peer([&] {
+    {
+      absl::StatusOr<WorkerStep> step = w1.BeginStep();
+      ASSERT_THAT(step, IsOk());
+      absl::StatusOr<StepResult> result = step->Abstain();
+      ASSERT_THAT(result, IsOk());
+      std::optional<ApplyPermit> permit = result->TakePermit();
+      ASSERT_TRUE(permit.has_value());
+      permit->Done();
+    }
+    EXPECT_EQ(w1.iteration(), 11);
+    EXPECT_THAT(Train(w1, {1.0F}, &applied), IsOk());
+  });
+  int applied_here = 0;
+  EXPECT_THAT(Train(w0, {1.0F}, &applied_here), IsOk());
+  EXPECT_THAT(Train(w0, {1.0F}, &applied_here), IsOk());
+  peer.join();
+  EXPECT_EQ(applied, 1);
+  EXPECT_EQ(applied_here, 2);
+}
+
+TEST_F(WorkerSessionTest, NoScalerOfStepsAheadIsSaved) {
+  StartServer(GroupOf(2));
+  WorkerSession w0 = Join({.worker = "w0"});
+  WorkerSession w1 = Join({.worker = "w1"});
+  int applied = 0;
+  for (int i = 0; i < 2; ++i) ASSERT_THAT(Train(w0, {kInf}, &applied), IsOk());
+  // The session is at step 3, the worker at step 1.
+  EXPECT_EQ(w1.Checkpoint().status().code(), absl::StatusCode::kUnavailable);
+  ASSERT_THAT(Train(w1, {1.0F}, &applied), IsOk());
+  EXPECT_EQ(w1.Checkpoint().status().code(), absl::StatusCode::kUnavailable);
+  ASSERT_THAT(Train(w1, {1.0F}, &applied), IsOk());
+  const absl::StatusOr<std::string> saved = w1.Checkpoint();
+  ASSERT_THAT(saved, IsOk());
+  EXPECT_EQ(saved, w0.Checkpoint());
+  const absl::StatusOr<WorkerCheckpoint> read =
+      WorkerCheckpointFromBytes(*saved);
+  ASSERT_THAT(read, IsOk());
+  EXPECT_EQ(read->checkpoint.scaler.scale(), 65536.0 / 4);
+}
+
+TEST_F(WorkerSessionTest, WhatWasLoadedIsSavedUntilTheFirstStep) {
+  StartServer(GroupOf(2));
+  LossScaler scaler = testing::GoldenScaler();
+  scaler.Update(/*overflow=*/true);
+  const std::string loaded = ToBytes(
+      {.checkpoint = {.scaler = scaler, .base = {"other", 2}, .iteration = 7},
+       .attempt = 1});
+  WorkerSession w0 = Join({.worker = "w0", .checkpoint = loaded});
+  EXPECT_THAT(w0.Checkpoint(), testing::IsOkAndHolds(loaded));
+}
+
+TEST_F(WorkerSessionTest, ACheckpointIsNoStartFromTheBeginning) {
+  StartServer(GroupOf(1));
+  const std::string saved =
+      ToBytes({.checkpoint = {.scaler = testing::GoldenScaler()}});
+  EXPECT_THAT(
+      WorkerSession::Join(
+          server_, "run",
+          {.worker = "w0", .checkpoint = saved, .from_the_start = true}),
+      IsError(Reason::kInvalidField));
 }
 
 // Four workers, and a server that is cut off, restarted and hears overflows:
@@ -357,7 +368,15 @@ TEST_F(WorkerSessionTest, EveryWorkerSeesTheSameDecisionsWhateverBreaks) {
   });
   for (std::thread& thread : threads) thread.join();
   chaos.request_stop();
+  // It did break.
+  EXPECT_GT(server_->streams(), kWorkers);
   for (int i = 1; i < kWorkers; ++i) EXPECT_EQ(seen[i], seen[0]);
+}
+
+TEST(WorkerCheckpointTest, EqualBasesHaveEqualBytes) {
+  const LossScaler scaler = testing::GoldenScaler();
+  EXPECT_EQ(ToBytes({.checkpoint = {.scaler = scaler, .base = {"uid", 0}}}),
+            ToBytes({.checkpoint = {.scaler = scaler, .base = {}}}));
 }
 
 TEST(WorkerCheckpointTest, BytesReadBackAndNothingElseDoes) {

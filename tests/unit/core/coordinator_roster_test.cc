@@ -29,6 +29,7 @@ using ::testing::ElementsAre;
 using ::testing::Eq;
 using ::testing::IsEmpty;
 using ::testing::IsNull;
+using ::testing::Not;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
@@ -62,7 +63,7 @@ TEST(JoinTest, WhileTooFewAreInJoinsActAtOnce) {
   EXPECT_THAT(group.core().phase(), Eq(GroupPhase::kIdle));
   const WorkerRef w0 = group.Join("w0");
   EXPECT_THAT(group.core().phase(), Eq(GroupPhase::kPaused));
-  EXPECT_THAT(group.core().WhyClosed(), IsError(Reason::kSessionPaused));
+  EXPECT_THAT(group.core().why_closed(), IsError(Reason::kSessionPaused));
   const CallId early = group.Send(w0, Verdict::kFinite);
   EXPECT_THAT(group.AnswerTo(early), IsNull());
   const WorkerRef w1 = group.Join("w1");
@@ -379,7 +380,7 @@ TEST(CheckpointTest, DifferentOnesKeepTheSessionClosedUntilOneIsPresented) {
   EXPECT_THAT(group.core().phase(), Eq(GroupPhase::kCheckpointMismatch));
   EXPECT_THAT(group.Answered(waiting),
               IsErrorSaying(Reason::kCheckpointMismatch, "\"w0\""));
-  EXPECT_THAT(group.core().KeepAlive(w1, group.now()),
+  EXPECT_THAT(group.core().MembershipOf(w1)->closed,
               IsErrorSaying(Reason::kCheckpointMismatch, "\"w1\""));
   EXPECT_THAT(group.Answered(group.Send(w1, Verdict::kFinite)),
               IsError(Reason::kCheckpointMismatch));
@@ -499,6 +500,42 @@ TEST(RestoreTest, IsTheBoundaryForThoseWhoComeAndGo) {
   EXPECT_THAT(group.Restore(GoldenScaler()), IsOk());
   EXPECT_THAT(StateOf(group, w1), Eq(MemberState::kActive));
   EXPECT_THAT(StateOf(group, w0), Eq(MemberState::kActive));
+}
+
+// Its answer is stored: nobody needs to wait for the session to resume.
+TEST(RestoreTest, WhileTheSessionIsPausedAnswersTheVoteOnItsStep) {
+  GroupDriver group(GroupOf(2));
+  const WorkerRef w0 = group.Join("w0");
+  const CallId waiting = group.Send(w0, Verdict::kFinite);
+  ASSERT_THAT(group.AnswerTo(waiting), IsNull());
+  ASSERT_THAT(group.Restore(GoldenScaler()), IsOk());
+  ASSERT_THAT(group.AnswerTo(waiting), Not(IsNull()));
+  ASSERT_THAT(group.Answered(waiting), IsOk());
+  EXPECT_THAT(group.Answered(waiting)->reason, Eq(DecisionReason::kRestored));
+  EXPECT_THAT(group.Answered(waiting)->step, Eq(1));
+}
+
+// A pod that replaces a dead one under a new name need only wait.
+TEST(JoinTest, AFullGroupSaysWhenAPlaceMayBeFree) {
+  GroupDriver group(GroupOf(1));
+  group.Join("w0");
+  group.Advance(absl::Seconds(10));
+  const absl::StatusOr<WorkerRef> refused =
+      group.Join(JoinEvent{.worker = "w1", .request_id = "r"});
+  EXPECT_THAT(refused, IsError(Reason::kTooManyWorkers));
+  EXPECT_THAT(RetryDelayOf(refused.status()), Eq(absl::Seconds(20)));
+  group.Advance(absl::Seconds(20));
+  EXPECT_THAT(group.Join(JoinEvent{.worker = "w1", .request_id = "r"}), IsOk());
+}
+
+// A rank that comes and goes all day.
+TEST(JoinTest, OneDepartureOfEachNameIsRemembered) {
+  GroupDriver group(GroupOf(2));
+  group.Join("w0");
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_THAT(group.Leave(group.Join("w1")), IsOk());
+  }
+  EXPECT_THAT(group.state().group->departed, SizeIs(1));
 }
 
 }  // namespace

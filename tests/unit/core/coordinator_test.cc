@@ -499,7 +499,7 @@ TEST(CoordinatorTest, DrainingAnswersEveryWaitingCallOnce) {
   const std::vector<VoteAnswer> answers = group.core().DismissAll(draining);
   ASSERT_THAT(answers, SizeIs(1));
   EXPECT_THAT(answers[0].call, Eq(call));
-  EXPECT_THAT(answers[0].answer, IsError(Reason::kDraining));
+  EXPECT_THAT(answers[0].status, IsError(Reason::kDraining));
   EXPECT_THAT(group.core().DismissAll(draining), IsEmpty());
 }
 

@@ -284,6 +284,7 @@ MemberView FullView() {
       Checkpoint{.scaler = GoldenScaler(), .base = {}, .iteration = 12};
   view.lease_left = absl::Milliseconds(12'250);
   view.vote = testing::VoteOf(Verdict::kFinite);
+  view.late_overflow = 41;
   return view;
 }
 
@@ -296,6 +297,7 @@ TEST(WorkerTest, EveryFieldRoundTrips) {
   EXPECT_THAT(view->member, Eq(FullView().member));
   EXPECT_THAT(view->lease_left, Eq(FullView().lease_left));
   EXPECT_THAT(view->vote, Eq(FullView().vote));
+  EXPECT_THAT(view->late_overflow, Eq(41));
 }
 
 // Whoever has the token takes the worker's place.

@@ -22,10 +22,22 @@ absl::Status Malformed(std::int64_t step, const std::string& what,
       {{"step", absl::StrCat(step)}, {"got", got}, {"expected", expected}});
 }
 
+// An empty uid is that of the session itself.
+Base BaseOf(std::string_view session_uid, const std::string& base_session_uid,
+            std::int64_t step) {
+  return {.session_uid = base_session_uid.empty() ? std::string(session_uid)
+                                                  : base_session_uid,
+          .step = step};
+}
+
+std::string BaseText(const Base& base) {
+  return absl::StrCat(base.step, " of session ", Quoted(base.session_uid));
+}
+
 }  // namespace
 
-absl::Status CheckAnswer(const Decision& decision, std::int64_t step,
-                         const Vote& vote) {
+absl::Status CheckAnswer(const Decision& decision, std::string_view session_uid,
+                         std::int64_t step, const Vote& vote) {
   if (decision.step != step) {
     return Malformed(step, "number", absl::StrCat(decision.step),
                      absl::StrCat(step));
@@ -44,10 +56,14 @@ absl::Status CheckAnswer(const Decision& decision, std::int64_t step,
     return Malformed(step, "scale_before", NumberText(decision.scale_before),
                      NumberText(*vote.scale_used));
   }
-  if (!vote.base || decision.base_before != *vote.base) {
-    return Malformed(
-        step, "base_before", absl::StrCat(decision.base_before),
-        vote.base ? absl::StrCat(*vote.base) : std::string("named"));
+  const Base built_on = BaseOf(session_uid, decision.base_before_session_uid,
+                               decision.base_before);
+  if (!vote.base) {
+    return Malformed(step, "base_before", BaseText(built_on), "named");
+  }
+  const Base voted = BaseOf(session_uid, vote.base_session_uid, *vote.base);
+  if (built_on != voted) {
+    return Malformed(step, "base_before", BaseText(built_on), BaseText(voted));
   }
   return absl::OkStatus();
 }

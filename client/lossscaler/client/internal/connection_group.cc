@@ -3,9 +3,11 @@
 
 // What only group sessions, their journal and their watchers need.
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -17,6 +19,7 @@
 #include "lossscaler/client/internal/malformed_answer.h"
 #include "lossscaler/client/internal/participate_stream.h"
 #include "lossscaler/client/internal/random_id.h"
+#include "lossscaler/client/internal/refused_stream.h"
 #include "lossscaler/client/internal/session_info.h"
 #include "lossscaler/client/internal/wire_status.h"
 #include "lossscaler/core/error.h"
@@ -44,11 +47,27 @@ absl::Status CheckJoin(const SessionRef& session, const JoinEvent& join) {
     status.Update(ValidateId("resume_token", join.resume_token));
   }
   if (join.checkpoint) {
-    status.Update(CheckText("checkpoint.base.session_uid",
-                            join.checkpoint->base.session_uid));
+    // The initial parameters are nobody's.
+    const Base& base = join.checkpoint->base;
+    status.Update(
+        base.step == 0
+            ? CheckText("checkpoint.base.session_uid", base.session_uid)
+            : ValidateId("checkpoint.base.session_uid", base.session_uid));
   }
   return status;
 }
+
+// The same error, which is not to be waited out.
+absl::Status WithoutRetry(const absl::Status& error) {
+  const auto known = MetadataOf(error);
+  return MakeErrorFromParts(
+      error.code(), std::string(error.message()), ReasonNameOf(error),
+      ErrorMetadata(known.begin(), known.end()), std::nullopt);
+}
+
+// A stream of decisions that has lasted so long was a connection: none takes
+// that long to fail.
+constexpr absl::Duration kConnected = absl::Seconds(10);
 
 }  // namespace
 
@@ -56,6 +75,7 @@ absl::StatusOr<SessionInfo> ConnectionImpl::CreateGroup(
     const std::string& name, const LossScaler& scaler, const GroupConfig& group,
     IfExists if_exists) {
   absl::Status status = ValidateSessionName(name);
+  status.Update(ValidateGroupConfig(group));
   if (!status.ok()) return status;
   v1::CreateSessionRequest request;
   request.set_session(name);
@@ -69,6 +89,7 @@ absl::StatusOr<SessionInfo> ConnectionImpl::CreateGroup(
   v1::CreateSessionResponse response;
   status = Retry("CreateSession", Idempotency::kIdempotent,
                  [&](grpc::ClientContext* context) {
+                   response.Clear();
                    return stub_->CreateSession(context, request, &response);
                  });
   if (!status.ok()) return status;
@@ -77,6 +98,17 @@ absl::StatusOr<SessionInfo> ConnectionImpl::CreateGroup(
 
 absl::StatusOr<JoinAnswer> ConnectionImpl::JoinSession(
     const SessionRef& session, const JoinEvent& join) {
+  return Join(session, join, IfHeld::kWait);
+}
+
+absl::StatusOr<JoinAnswer> ConnectionImpl::RejoinSession(
+    const SessionRef& session, const JoinEvent& join) {
+  return Join(session, join, IfHeld::kFail);
+}
+
+absl::StatusOr<JoinAnswer> ConnectionImpl::Join(const SessionRef& session,
+                                                const JoinEvent& join,
+                                                IfHeld if_held) {
   absl::Status status = CheckJoin(session, join);
   if (!status.ok()) return status;
   v1::JoinSessionRequest request;
@@ -86,7 +118,13 @@ absl::StatusOr<JoinAnswer> ConnectionImpl::JoinSession(
   v1::JoinSessionResponse response;
   status = Retry("JoinSession", Idempotency::kIdempotent,
                  [&](grpc::ClientContext* context) {
-                   return stub_->JoinSession(context, request, &response);
+                   response.Clear();
+                   const absl::Status answer =
+                       stub_->JoinSession(context, request, &response);
+                   return if_held == IfHeld::kFail &&
+                                  ReasonOf(answer) == Reason::kWorkerHeld
+                              ? WithoutRetry(answer)
+                              : answer;
                  });
   if (!status.ok()) return status;
 
@@ -104,15 +142,12 @@ absl::StatusOr<JoinAnswer> ConnectionImpl::JoinSession(
         {{"incarnation", absl::StrCat(answer.incarnation)},
          {"lease_ttl", absl::FormatDuration(answer.lease_ttl)}});
   }
-  absl::StatusOr<wire::Membership> membership =
+  absl::StatusOr<Membership> membership =
       wire::MembershipFromProto(response.membership());
   if (!membership.ok()) {
     return MalformedAnswer("JoinSession", membership.status());
   }
-  answer.membership = {.state = membership->state,
-                       .phase = membership->phase,
-                       .current = std::move(membership->current),
-                       .closed = std::move(membership->closed)};
+  answer.membership = *std::move(membership);
   if (response.has_last_decision()) {
     absl::StatusOr<Decision> decision =
         wire::DecisionFromProto(response.last_decision());
@@ -126,6 +161,12 @@ absl::StatusOr<JoinAnswer> ConnectionImpl::JoinSession(
 
 absl::Status ConnectionImpl::LeaveSession(const SessionRef& session,
                                           const WorkerRef& worker) {
+  return LeaveSessionWithin(session, worker, options_.unavailable_budget);
+}
+
+absl::Status ConnectionImpl::LeaveSessionWithin(const SessionRef& session,
+                                                const WorkerRef& worker,
+                                                absl::Duration budget) {
   absl::Status status = CheckWorker(session, worker);
   if (!status.ok()) return status;
   v1::LeaveSessionRequest request;
@@ -133,10 +174,14 @@ absl::Status ConnectionImpl::LeaveSession(const SessionRef& session,
   request.set_worker(worker.worker);
   request.set_incarnation(worker.incarnation);
   v1::LeaveSessionResponse response;
-  status = Retry("LeaveSession", Idempotency::kIdempotent,
-                 [&](grpc::ClientContext* context) {
-                   return stub_->LeaveSession(context, request, &response);
-                 });
+  ClientOptions options = options_;
+  options.unavailable_budget = std::min(budget, options_.unavailable_budget);
+  status =
+      RetryWithin(options, "LeaveSession", Idempotency::kIdempotent,
+                  [&](grpc::ClientContext* context) {
+                    response.Clear();
+                    return stub_->LeaveSession(context, request, &response);
+                  });
   // No member any more is what was asked for.
   return ReasonOf(status) == Reason::kFenced ? absl::OkStatus() : status;
 }
@@ -169,6 +214,7 @@ absl::StatusOr<DecisionPage> ConnectionImpl::ListDecisions(
   v1::ListDecisionsResponse response;
   status = Retry("ListDecisions", Idempotency::kIdempotent,
                  [&](grpc::ClientContext* context) {
+                   response.Clear();
                    return stub_->ListDecisions(context, request, &response);
                  });
   if (!status.ok()) return status;
@@ -199,11 +245,13 @@ absl::Status ConnectionImpl::WatchSession(
     request.set_session_uid(info->uid);
     request.set_from_step(info->current.step);
   }
-  RetryLoop loop = StartLoop("WatchSession");
+  RetryLoop loop = StartLoop("WatchSession", options_);
   for (;;) {
     bool stopped = false;
+    const absl::Time start = clock_->Now();
     status = WatchOnce(see, &request, &loop, &stopped);
     if (stopped) return status;
+    if (clock_->Now() - start >= kConnected) loop.NoteProgress();
     status = loop.WaitAfter(status, Idempotency::kIdempotent);
     if (!status.ok()) return status;
   }
@@ -226,13 +274,13 @@ absl::Status ConnectionImpl::WatchOnce(
         wire::DecisionFromProto(response.decision());
     if (!decision.ok()) {
       status = MalformedAnswer("WatchSession", decision.status());
-    } else if (decision->step != request->from_step()) {
-      status =
-          MalformedAnswer("WatchSession",
-                          absl::StrCat("step ", decision->step, " where ",
-                                       request->from_step(), " was next"),
-                          {{"got", absl::StrCat(decision->step)},
-                           {"expected", absl::StrCat(request->from_step())}});
+    } else if (decision->step < request->from_step()) {
+      status = MalformedAnswer(
+          "WatchSession",
+          absl::StrCat("step ", decision->step, " where ", request->from_step(),
+                       " or later was next"),
+          {{"got", absl::StrCat(decision->step)},
+           {"expected", absl::StrCat(request->from_step())}});
     } else {
       request->set_from_step(decision->step + 1);
       loop->NoteProgress();

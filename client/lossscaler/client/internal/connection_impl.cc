@@ -162,8 +162,9 @@ ConnectionImpl::ConnectionImpl(std::shared_ptr<Stub> stub,
       clock_(options.clock ? options.clock
                            : std::make_shared<BoottimeClock>()) {}
 
-RetryLoop ConnectionImpl::StartLoop(std::string_view method) {
-  return RetryLoop(method, options_, clock_.get(), [] {
+RetryLoop ConnectionImpl::StartLoop(std::string_view method,
+                                    const ClientOptions& options) {
+  return RetryLoop(method, options, clock_.get(), [] {
     static thread_local absl::InsecureBitGen generator;
     return absl::Uniform<double>(generator, 0.0, 1.0);
   });
@@ -183,8 +184,15 @@ absl::Status ConnectionImpl::Call(std::string_view name,
 absl::Status ConnectionImpl::Retry(
     std::string_view name, Idempotency idempotency,
     const std::function<absl::Status(grpc::ClientContext*)>& attempt) {
+  return RetryWithin(options_, name, idempotency, attempt);
+}
+
+absl::Status ConnectionImpl::RetryWithin(
+    const ClientOptions& options, std::string_view name,
+    Idempotency idempotency,
+    const std::function<absl::Status(grpc::ClientContext*)>& attempt) {
   if (!credentials_.ok()) return credentials_;
-  RetryLoop loop = StartLoop(name);
+  RetryLoop loop = StartLoop(name, options);
   for (;;) {
     grpc::ClientContext context;
     context.set_deadline(DeadlineIn(loop.AttemptTimeout()));
@@ -395,7 +403,7 @@ absl::StatusOr<UnscaleAnswer> ConnectionImpl::Unscale(const UnscaleCall& call) {
   }
   UnscalePump pump(*plan, pump_options);
 
-  RetryLoop loop = StartLoop("Unscale");
+  RetryLoop loop = StartLoop("Unscale", options_);
   for (;;) {
     const std::uint64_t answers_before = pump.answers();
     absl::StatusOr<v1::UnscaleOpen> open = NextOpen(call, *plan, &pump);

@@ -51,8 +51,13 @@ class ConnectionImpl : public Connection {
                                           IfExists if_exists) override;
   absl::StatusOr<JoinAnswer> JoinSession(const SessionRef& session,
                                          const JoinEvent& join) override;
+  absl::StatusOr<JoinAnswer> RejoinSession(const SessionRef& session,
+                                           const JoinEvent& join) override;
   absl::Status LeaveSession(const SessionRef& session,
                             const WorkerRef& worker) override;
+  absl::Status LeaveSessionWithin(const SessionRef& session,
+                                  const WorkerRef& worker,
+                                  absl::Duration budget) override;
   std::shared_ptr<WorkerStream> Participate(
       const SessionRef& session, const WorkerRef& worker,
       std::shared_ptr<WorkerStreamEvents> events) override;
@@ -76,6 +81,15 @@ class ConnectionImpl : public Connection {
   absl::Status Retry(
       std::string_view name, Idempotency idempotency,
       const std::function<absl::Status(grpc::ClientContext*)>& attempt);
+  // The same within the budget of `options`.
+  absl::Status RetryWithin(
+      const ClientOptions& options, std::string_view name,
+      Idempotency idempotency,
+      const std::function<absl::Status(grpc::ClientContext*)>& attempt);
+
+  enum class IfHeld { kWait, kFail };
+  absl::StatusOr<JoinAnswer> Join(const SessionRef& session,
+                                  const JoinEvent& join, IfHeld if_held);
 
   // One stream of decisions, until it ends. `request` names the next one to
   // see; `stopped` says that no other is wanted.
@@ -83,7 +97,8 @@ class ConnectionImpl : public Connection {
                          v1::WatchSessionRequest* request, RetryLoop* loop,
                          bool* stopped);
 
-  RetryLoop StartLoop(std::string_view method);
+  // `options` outlive the loop.
+  RetryLoop StartLoop(std::string_view method, const ClientOptions& options);
 
   // The first message of the next stream of a call.
   absl::StatusOr<v1::UnscaleOpen> NextOpen(const UnscaleCall& call,

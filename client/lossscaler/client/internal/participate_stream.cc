@@ -3,7 +3,6 @@
 
 #include "lossscaler/client/internal/participate_stream.h"
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,15 +20,6 @@
 
 namespace lossscaler::internal {
 namespace {
-
-absl::StatusOr<Membership> MembershipOf(const v1::Membership& proto) {
-  absl::StatusOr<wire::Membership> read = wire::MembershipFromProto(proto);
-  if (!read.ok()) return read.status();
-  return Membership{.state = read->state,
-                    .phase = read->phase,
-                    .current = std::move(read->current),
-                    .closed = std::move(read->closed)};
-}
 
 // gRPC's side of a stream. It holds itself until gRPC is done with it.
 class Reactor : public Stub::ParticipateReactor,
@@ -92,8 +82,8 @@ class Reactor : public Stub::ParticipateReactor,
       case v1::ParticipateResponse::kOpened:
       case v1::ParticipateResponse::kChanged: {
         const bool opened = response_.has_opened();
-        const absl::StatusOr<Membership> membership =
-            MembershipOf(opened ? response_.opened() : response_.changed());
+        const absl::StatusOr<Membership> membership = wire::MembershipFromProto(
+            opened ? response_.opened() : response_.changed());
         if (!membership.ok()) break;
         if (opened) {
           events_->OnOpened(*membership);
@@ -105,7 +95,7 @@ class Reactor : public Stub::ParticipateReactor,
       case v1::ParticipateResponse::kHeartbeat: {
         const v1::HeartbeatAnswer& answer = response_.heartbeat();
         const absl::StatusOr<Membership> membership =
-            MembershipOf(answer.membership());
+            wire::MembershipFromProto(answer.membership());
         if (!membership.ok()) break;
         events_->OnHeartbeat(answer.sequence(), *membership,
                              wire::StatusFromProto(answer.error()));
@@ -114,10 +104,12 @@ class Reactor : public Stub::ParticipateReactor,
       case v1::ParticipateResponse::kVote:
         return DeliverVote(response_.vote());
       case v1::ParticipateResponse::MESSAGE_NOT_SET:
-        break;
+        // News of a newer server. An answer that fails to come is found out by
+        // its silence.
+        return absl::OkStatus();
     }
     return MalformedAnswer("Participate",
-                           "a message of a kind or content that is not known");
+                           "a membership whose state or phase is not known");
   }
 
   absl::Status DeliverVote(const v1::VoteAnswer& vote) {
@@ -178,13 +170,6 @@ class Stream : public WorkerStream {
   const std::shared_ptr<Reactor> reactor_;
 };
 
-class NoStream : public WorkerStream {
- public:
-  void SendHeartbeat(std::int64_t, const std::optional<Checkpoint>&) override {}
-  void SendVote(std::int64_t, std::int64_t, const Vote&) override {}
-  void Cancel() override {}
-};
-
 }  // namespace
 
 std::shared_ptr<WorkerStream> StartParticipating(
@@ -193,13 +178,6 @@ std::shared_ptr<WorkerStream> StartParticipating(
   auto reactor = std::make_shared<Reactor>(std::move(events));
   reactor->Start(stub.get(), options, std::move(open));
   return std::make_shared<Stream>(std::move(reactor));
-}
-
-std::shared_ptr<WorkerStream> RefuseToParticipate(
-    const absl::Status& error,
-    const std::shared_ptr<WorkerStreamEvents>& events) {
-  events->OnClosed(error);
-  return std::make_shared<NoStream>();
 }
 
 }  // namespace lossscaler::internal

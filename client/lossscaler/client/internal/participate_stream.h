@@ -21,11 +21,6 @@ std::shared_ptr<WorkerStream> StartParticipating(
     std::shared_ptr<Stub> stub, const ClientOptions& options,
     v1::ParticipateOpen open, std::shared_ptr<WorkerStreamEvents> events);
 
-// A stream that never was: `events` have heard `error`.
-std::shared_ptr<WorkerStream> RefuseToParticipate(
-    const absl::Status& error,
-    const std::shared_ptr<WorkerStreamEvents>& events);
-
 }  // namespace lossscaler::internal
 
 #endif  // LOSSSCALER_CLIENT_INTERNAL_PARTICIPATE_STREAM_H_

@@ -134,6 +134,32 @@ class GrpcStub : public Stub {
   const std::unique_ptr<v1::LossScalerService::Stub> stub_;
 };
 
+// gRPC ends the threads that run its callbacks with the last channel that had
+// any. Where a callback lets go of that channel (a stream that ends after its
+// client), a thread waits for itself, and the process is aborted. A channel
+// that nobody lets go of keeps the threads; it has no credentials, so that its
+// one call fails at once and nothing is ever connected.
+class CallbackThreads {
+ public:
+  static void Keep() {
+    static const CallbackThreads* const kept = new CallbackThreads;
+    static_cast<void>(kept);
+  }
+
+ private:
+  CallbackThreads()
+      : stub_(
+            v1::LossScalerService::NewStub(grpc::CreateChannel("", nullptr))) {
+    stub_->async()->GetServerInfo(&context_, &request_, &response_,
+                                  [](const grpc::Status&) {});
+  }
+
+  const std::unique_ptr<v1::LossScalerService::Stub> stub_;
+  grpc::ClientContext context_;
+  v1::GetServerInfoRequest request_;
+  v1::GetServerInfoResponse response_;
+};
+
 std::shared_ptr<grpc::ChannelCredentials> ChannelCredentialsOf(
     const ClientOptions& options) {
   if (!options.tls) return grpc::InsecureChannelCredentials();
@@ -147,6 +173,7 @@ std::shared_ptr<grpc::ChannelCredentials> ChannelCredentialsOf(
 }  // namespace
 
 std::shared_ptr<grpc::Channel> MakeChannel(const ClientOptions& options) {
+  CallbackThreads::Keep();
   grpc::ChannelArguments arguments;
   arguments.SetUserAgentPrefix("lossscaler-client");
   constexpr auto kMaxBytes = static_cast<int>(kMaxMessageBytes);

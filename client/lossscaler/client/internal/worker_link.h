@@ -8,16 +8,12 @@
 // worker_state.h does). Events of streams come in from any thread; calls that
 // wait do so until one of these has brought news.
 //
-// The lease (rule R2): an acknowledged message renews it from when it was
-// *sent*. When 80 % of the TTL have passed since, an APPLY is withheld: the
-// server may have taken the worker for dead.
-//
-// A vote is sent again, unchanged, over every stream that replaces a lost one,
-// and after every error that says "later"; only a decision, or an error that
-// waiting does not cure, answers it.
+// worker_link.cc keeps the stream; worker_link_waits.cc has the calls that
+// wait.
 //
 // Thread safety: any thread, at any time, but Tick() by one thread. No lock is
-// held during a call of the connection.
+// held during a call of the connection or of on_wait; calls of a stream, which
+// do not wait and call no event, are made under it.
 
 #ifndef LOSSSCALER_CLIENT_INTERNAL_WORKER_LINK_H_
 #define LOSSSCALER_CLIENT_INTERNAL_WORKER_LINK_H_
@@ -28,17 +24,19 @@
 #include <memory>
 #include <optional>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "lossscaler/client/connection.h"
+#include "lossscaler/client/internal/lease.h"
+#include "lossscaler/client/internal/open_votes.h"
+#include "lossscaler/client/internal/reconnect.h"
 #include "lossscaler/client/options.h"
 #include "lossscaler/client/worker_stream.h"
 #include "lossscaler/core/decision.h"
+#include "lossscaler/core/group.h"
 #include "lossscaler/sync/mutex.h"
 
 namespace lossscaler::internal {
@@ -52,30 +50,6 @@ struct LinkOptions {
   std::shared_ptr<Clock> clock;
   // Uniform in [0, 1).
   std::function<double()> random;
-};
-
-// A vote that was cast, and what came of it. WorkerLink's, but for what is
-// const.
-struct CastVote : public std::enable_shared_from_this<CastVote> {
-  CastVote(std::int64_t step_in, Vote vote_in)
-      : step(step_in), vote(std::move(vote_in)) {}
-
-  const std::int64_t step;
-  const Vote vote;
-
-  // Number and time of the last sending; whether the present stream has it.
-  std::int64_t sequence = 0;
-  absl::Time sent_at = absl::InfinitePast();
-  bool sent = false;
-  absl::Time send_at = absl::InfinitePast();
-  // Since when the server fails to take it, and why.
-  std::optional<absl::Time> failing_since;
-  absl::Status failure;
-  std::optional<absl::StatusOr<Decision>> answer;
-  // Await() has returned the answer.
-  bool told = false;
-  // The right to apply has been handed out.
-  bool permitted = false;
 };
 
 class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
@@ -95,44 +69,73 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
   // waited for on a monotonic one). False: the link is closed.
   bool WaitForTick(absl::Time next);
 
-  // Sends a vote, now or when there is a stream.
-  std::shared_ptr<CastVote> Cast(std::int64_t step, const Vote& vote);
+  // Sends a vote, now or when there is a stream. `iteration` is the trainer's
+  // counter of the step, whatever the vote names.
+  std::shared_ptr<PendingVote> Cast(
+      std::int64_t step, const Vote& vote,
+      std::optional<std::int64_t> iteration = std::nullopt);
 
   // What came of a vote. Blocks until there is an answer which the worker may
   // act on. Otherwise: FENCED and what else ends a membership; LEASE_STALE and
   // UNAVAILABLE_BUDGET_SPENT, after which it may be asked again; CANCELLED
-  // after Close().
-  absl::StatusOr<Decision> Await(CastVote* cast);
+  // after Close(). A CHECKPOINT_MISMATCH that was returned is asked for again.
+  absl::StatusOr<Decision> Await(const std::shared_ptr<PendingVote>& vote);
+  // Whether Await() has returned what the server said of the vote.
+  bool Heard(const PendingVote& vote) const;
   // Whether Await() would return at once.
-  bool Ready(const CastVote& cast) const;
-  // True once per vote.
-  bool TakePermit(CastVote* cast);
+  bool Ready(const PendingVote& vote) const;
+  // Whether the server has refused the vote, so that the worker has none on the
+  // step, which may still be open.
+  bool LeftNoVote(const PendingVote& vote) const;
 
   // Blocks until the worker may vote: ACTIVE, in an open session. Errors as of
   // Await(), and CHECKPOINT_MISMATCH.
   absl::StatusOr<Current> AwaitOpen();
+  // Blocks until something has happened, or for a second.
+  void AwaitNews();
 
-  // The membership has ended, or the link is closed; OK otherwise.
-  absl::Status Health() const;
+  // Presents another checkpoint; what the server says of it. ABORTED if another
+  // call does so meanwhile.
+  absl::Status Present(const Checkpoint& checkpoint);
+
   Membership membership() const;
   WorkerRef worker() const;
+  absl::Duration lease_ttl() const;
   // The lease is to be taken for lost.
   bool IsStale() const;
 
   // News from another call.
   void Learn(const Current& heard);
-  // Presents another checkpoint; what the server says of it.
-  absl::Status Present(const Checkpoint& checkpoint);
 
-  // Ends the stream and all waiting. For good.
+  // Ends all waiting, for good. What was sent is still on its way.
+  void EndWaits();
+  // The same, and ends the stream.
   void Close();
 
  private:
   class Events;
 
-  struct Sent {
-    absl::Time at;
-    bool presents = false;
+  // A checkpoint that a caller wants to be presented, for as long as the caller
+  // waits for what comes of it.
+  struct Presentation {
+    const Checkpoint checkpoint;
+    // Of the heartbeat that carries it on the present stream; 0: none does.
+    std::int64_t sequence = 0;
+    // What the server said of it.
+    std::optional<absl::Status> answer;
+  };
+  // One call that waits.
+  struct Wait {
+    std::string_view method;
+    // Null: it waits for something else.
+    const PendingVote* vote = nullptr;
+    absl::Time start;
+    absl::Time next_report;
+  };
+  // Since when the server fails to do its part, and how.
+  struct Outage {
+    absl::Time since;
+    absl::Status error;
   };
 
   // Of the present stream only: `generation` says which one speaks.
@@ -145,34 +148,45 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
               const std::optional<Current>& current);
   void OnClosed(std::int64_t generation, const absl::Status& status);
 
+  // The server has answered the message of this number, which was sent then.
+  void Acknowledged(std::int64_t sequence, absl::Time sent_at)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Take(const Membership& membership) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TakeCurrent(const Current& heard) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Renewed(absl::Time sent_at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool MayVote() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // The present stream is of no use any more; the stream, to be cancelled
+  // without the lock.
+  std::shared_ptr<WorkerStream> DropStream()
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Lose(const absl::Status& why, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Answer(CastVote* cast, absl::StatusOr<Decision> answer, absl::Time now)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Forgets an answer that may be another by now.
-  void AskAgain(CastVote* cast) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // When the oldest question that the server owes an answer to was asked.
+  absl::Time OldestQuestion() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   // Sends what is due on the present stream; when something is due next.
   absl::Time SendDue(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void SendHeartbeat(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool StaleAt(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Duration HeartbeatInterval() const
+  // `presentation` may be null.
+  void SendHeartbeat(absl::Time now, Presentation* presentation)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The error of a wait that began at `start`, if it has lasted long enough.
-  // `cast` may be null.
-  absl::Status BudgetSpent(const CastVote* cast, absl::Time start,
-                           absl::Time now) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status LeaseStale(std::int64_t step) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool IsFinal(const CastVote& cast) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Waits for news, or a second; reports if the server is away.
-  void Pause(std::string_view method, const CastVote* cast, absl::Time start,
-             absl::Time* next_report) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Poke() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  Wait StartWait(std::string_view method, const PendingVote* vote) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The end of every wait: no member any more, or closed.
+  absl::Status Ended() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // UNAVAILABLE_BUDGET_SPENT if an outage has lasted that long in this wait.
+  absl::Status BudgetSpent(const Wait& wait, absl::Time now) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Waits for news, or a second; or reports instead.
+  void Pause(Wait* wait) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::optional<Outage> OutageOf(const Wait& wait) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What on_wait is to be told; unset: only the other workers are waited for.
+  std::optional<WaitReport> ReportOf(const Wait& wait, absl::Time now) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Why the worker may not vote yet.
+  absl::Status WhyNotOpen() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::shared_ptr<Connection> connection_;
   const SessionRef session_;
@@ -187,35 +201,26 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
   absl::Status down_ ABSL_GUARDED_BY(mutex_);
   WorkerRef worker_ ABSL_GUARDED_BY(mutex_);
   Membership membership_ ABSL_GUARDED_BY(mutex_);
-
-  absl::Duration lease_ttl_ ABSL_GUARDED_BY(mutex_);
-  // When the last acknowledged renewal was sent.
-  absl::Time renewed_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  Lease lease_ ABSL_GUARDED_BY(mutex_);
 
   // Null: none, or it is being opened (opening_).
   std::shared_ptr<WorkerStream> stream_ ABSL_GUARDED_BY(mutex_);
   std::int64_t generation_ ABSL_GUARDED_BY(mutex_) = 0;
   bool opening_ ABSL_GUARDED_BY(mutex_) = false;
+  Reconnect reconnect_ ABSL_GUARDED_BY(mutex_);
   // When the present stream was asked for; unset once it has been opened.
   std::optional<absl::Time> asked_at_ ABSL_GUARDED_BY(mutex_);
+
   std::int64_t next_sequence_ ABSL_GUARDED_BY(mutex_) = 1;
-  // Unanswered, by sequence.
-  std::map<std::int64_t, Sent> heartbeats_ ABSL_GUARDED_BY(mutex_);
+  // When the unanswered ones were sent, by sequence.
+  std::map<std::int64_t, absl::Time> heartbeats_ ABSL_GUARDED_BY(mutex_);
   absl::Time next_heartbeat_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  // A heartbeat is wanted as soon as there is a stream.
   bool renew_now_ ABSL_GUARDED_BY(mutex_) = false;
+  // Ends with its caller's wait.
+  std::weak_ptr<Presentation> presentation_ ABSL_GUARDED_BY(mutex_);
 
-  absl::Time next_connect_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
-  absl::Duration backoff_ ABSL_GUARDED_BY(mutex_);
-  // Since when there is no stream that works, and why.
-  std::optional<absl::Time> away_since_ ABSL_GUARDED_BY(mutex_);
-  absl::Status away_ ABSL_GUARDED_BY(mutex_);
-
-  // What is to be presented, until the server has said something of it.
-  std::optional<Checkpoint> presenting_ ABSL_GUARDED_BY(mutex_);
-  std::optional<absl::Status> presented_ ABSL_GUARDED_BY(mutex_);
-
-  // Without an answer, oldest first.
-  std::vector<std::shared_ptr<CastVote>> open_votes_ ABSL_GUARDED_BY(mutex_);
+  OpenVotes votes_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace lossscaler::internal

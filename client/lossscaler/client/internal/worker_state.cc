@@ -3,7 +3,6 @@
 
 #include "lossscaler/client/internal/worker_state.h"
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,29 +10,25 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "lossscaler/client/internal/random_id.h"
+#include "lossscaler/client/internal/worker_errors.h"
 #include "lossscaler/core/error.h"
 
 namespace lossscaler::internal {
-namespace {
-
-// Whether the vote may still get another answer than `error`.
-bool MayBeAskedAgain(const absl::Status& error) {
-  const std::optional<Reason> reason = ReasonOf(error);
-  return error.code() == absl::StatusCode::kUnavailable ||
-         error.code() == absl::StatusCode::kCancelled ||
-         reason == Reason::kFenced;
-}
-
-}  // namespace
 
 WorkerState::WorkerState(std::shared_ptr<Connection> connection_in,
-                         const SessionInfo& info, LinkOptions options)
+                         const SessionInfo& info, LinkOptions options,
+                         JoinEvent join)
     : connection(std::move(connection_in)),
       ref{.name = info.name, .uid = info.uid},
       config(info.config),
       link(std::make_shared<WorkerLink>(connection, ref, options)),
-      clock_(options.clock) {}
+      clock_(options.clock),
+      join_(std::move(join)) {
+  MutexLock lock(&mutex_);
+  if (join_.checkpoint) Load(*join_.checkpoint);
+}
 
 WorkerState::~WorkerState() { Stop(); }
 
@@ -42,36 +37,50 @@ void WorkerState::Stop() {
   if (keeper_.joinable()) keeper_.join();
 }
 
-absl::Status WorkerState::Join() {
-  JoinEvent join = event;
-  {
-    MutexLock lock(&mutex_);
-    if (!resume_token_.empty()) join.resume_token = resume_token_;
-    // Until the first decision, what was loaded; then the session knows.
-    if (told_step_ > 0) join.checkpoint.reset();
-  }
-  // Repeated under the same id, a join whose answer was lost is one join.
-  if (event.request_id.empty()) event.request_id = RandomId();
-  join.request_id = event.request_id;
+void WorkerState::Load(const Checkpoint& loaded) {
+  base_ = loaded.base;
+  if (loaded.iteration) iteration_ = loaded.iteration;
+  scaler_ = loaded.scaler;
+  scaler_step_ = 0;
+  next_.reset();
+}
+
+absl::Status WorkerState::Join() { return JoinBy(&Connection::JoinSession); }
+
+absl::Status WorkerState::Rejoin() {
+  return MembershipEnded(JoinBy(&Connection::RejoinSession));
+}
+
+JoinEvent WorkerState::NextJoin(bool fresh) {
+  MutexLock lock(&mutex_);
+  if (fresh || join_.request_id.empty()) join_.request_id = RandomId();
+  JoinEvent join = join_;
+  // Until the first decision, what was loaded; then the session knows.
+  if (told_step_ > 0) join.checkpoint.reset();
+  return join;
+}
+
+absl::Status WorkerState::JoinBy(JoinCall call) {
   const absl::Time sent_at = clock_->Now();
-  absl::StatusOr<JoinAnswer> answer = connection->JoinSession(ref, join);
-  if (!answer.ok() && ReasonOf(answer.status()) == Reason::kFenced) {
+  JoinEvent join = NextJoin(/*fresh=*/false);
+  absl::StatusOr<JoinAnswer> answer = (connection.get()->*call)(ref, join);
+  if (ReasonOf(answer.status()) == Reason::kFenced) {
     // The incarnation of an earlier call, whose answer was lost, is gone.
-    join.request_id = event.request_id = RandomId();
-    answer = connection->JoinSession(ref, join);
+    join = NextJoin(/*fresh=*/true);
+    answer = (connection.get()->*call)(ref, join);
   }
   if (!answer.ok()) return answer.status();
-  event.request_id.clear();
   {
     MutexLock lock(&mutex_);
-    resume_token_ = answer->resume_token;
+    join_.request_id.clear();
+    join_.resume_token = answer->resume_token;
     next_.reset();
     // Not after a checkpoint: the session is restored before its first step.
     if (answer->membership.state == MemberState::kActive && !join.checkpoint) {
       next_ = answer->membership.current;
     }
   }
-  link->Joined({.worker = event.worker, .incarnation = answer->incarnation},
+  link->Joined({.worker = join.worker, .incarnation = answer->incarnation},
                *answer, sent_at);
   if (!keeper_.joinable()) {
     keeper_ = std::thread([held = link] {
@@ -82,77 +91,99 @@ absl::Status WorkerState::Join() {
   return absl::OkStatus();
 }
 
+absl::Status WorkerState::Leave() {
+  link->EndWaits();
+  // Whoever is not heard of for that long is no member any more.
+  const absl::Status status =
+      connection->LeaveSessionWithin(ref, link->worker(), link->lease_ttl());
+  Stop();
+  return status;
+}
+
 absl::StatusOr<BegunStep> WorkerState::Begin() {
-  std::shared_ptr<CastVote> cast;
-  {
-    MutexLock lock(&mutex_);
-    cast = under_way_;
-  }
-  if (cast) {
-    const absl::Status status = Await(cast.get()).status();
-    if (!status.ok() && MayBeAskedAgain(status)) return status;
+  if (const std::shared_ptr<PendingVote> vote = UnansweredVote();
+      vote && !link->Heard(*vote)) {
+    const absl::Status status = Hear(vote).status();
+    if (!link->Heard(*vote)) return status;
   }
   for (;;) {
-    absl::StatusOr<Current> current = link->AwaitOpen();
+    const absl::StatusOr<Current> current = link->AwaitOpen();
     if (!current.ok()) return current.status();
-    if (!Follows(*current) && !KnowsScaler(*current)) {
-      absl::StatusOr<bool> fetched = FetchScaler(current->step);
-      if (!fetched.ok()) return fetched.status();
-      if (!*fetched) continue;
-      current = link->AwaitOpen();
-      if (!current.ok()) return current.status();
-      if (!KnowsScaler(*current)) continue;
-    }
-    MutexLock lock(&mutex_);
-    if (next_ && next_->step < current->step) *current = *next_;
-    if (current->base_session_uid.empty()) current->base_session_uid = ref.uid;
-    return BegunStep{
-        .current = *current, .base = base_, .iteration = iteration_};
+    if (const std::optional<BegunStep> begun = BeginAt(*current)) return *begun;
+    const absl::StatusOr<std::int64_t> fetched = FetchScaler();
+    if (!fetched.ok()) return fetched.status();
+    // The stream was ahead of this call: it does not know the step yet.
+    if (*fetched < current->step) link->AwaitNews();
   }
 }
 
-bool WorkerState::Follows(const Current& current) const {
+std::optional<BegunStep> WorkerState::BeginAt(const Current& session) const {
   MutexLock lock(&mutex_);
-  return next_ && next_->step < current.step && scaler_ &&
-         scaler_step_ == next_->step;
+  BegunStep begun{.current = session, .base = base_, .iteration = iteration_};
+  if (next_ && next_->step < session.step) {
+    begun.current = *next_;
+  } else if (!scaler_ || scaler_step_ != session.step ||
+             scaler_->scale() != session.scale) {
+    return std::nullopt;
+  }
+  if (begun.current.base_session_uid.empty()) {
+    begun.current.base_session_uid = ref.uid;
+  }
+  return begun;
 }
 
-bool WorkerState::KnowsScaler(const Current& current) const {
-  MutexLock lock(&mutex_);
-  return scaler_ && scaler_step_ == current.step &&
-         scaler_->scale() == current.scale;
+bool WorkerState::KnowsScaler() const {
+  return scaler_ && (!next_ || scaler_step_ == next_->step);
 }
 
-absl::StatusOr<bool> WorkerState::FetchScaler(std::int64_t step) {
+absl::StatusOr<std::int64_t> WorkerState::FetchScaler() {
   absl::StatusOr<SessionInfo> info = connection->GetSession(ref);
   if (!info.ok()) return info.status();
   link->Learn(info->current);
-  if (info->current.step < step) return false;
   MutexLock lock(&mutex_);
-  scaler_ = std::move(info->scaler);
-  scaler_step_ = info->current.step;
-  return info->current.step == step;
+  if (!next_ || next_->step == info->current.step) {
+    scaler_ = std::move(info->scaler);
+    scaler_step_ = info->current.step;
+  }
+  return info->current.step;
 }
 
-void WorkerState::Voted(std::shared_ptr<CastVote> cast) {
+void WorkerState::Voted(std::shared_ptr<PendingVote> vote) {
   MutexLock lock(&mutex_);
-  under_way_ = std::move(cast);
+  last_vote_ = std::move(vote);
 }
 
-absl::StatusOr<Decision> WorkerState::Await(CastVote* cast) {
-  absl::StatusOr<Decision> decision = link->Await(cast);
-  if (decision.ok()) Told(*cast, *decision);
-  if (decision.ok() || !MayBeAskedAgain(decision.status())) {
-    MutexLock lock(&mutex_);
-    // Refused: there is no decision to follow.
-    if (!decision.ok()) next_.reset();
-    if (under_way_.get() == cast) under_way_.reset();
+std::shared_ptr<PendingVote> WorkerState::UnansweredVote() const {
+  MutexLock lock(&mutex_);
+  return last_vote_;
+}
+
+absl::StatusOr<Decision> WorkerState::Await(
+    const std::shared_ptr<PendingVote>& vote) {
+  absl::StatusOr<Decision> decision = Hear(vote);
+  // It may get another answer after that error.
+  const bool over = link->Heard(*vote) &&
+                    ReasonOf(decision.status()) != Reason::kCheckpointMismatch;
+  MutexLock lock(&mutex_);
+  if (over && last_vote_ == vote) last_vote_.reset();
+  return decision;
+}
+
+absl::StatusOr<Decision> WorkerState::Hear(
+    const std::shared_ptr<PendingVote>& vote) {
+  absl::StatusOr<Decision> decision = link->Await(vote);
+  const bool heard = link->Heard(*vote);
+  MutexLock lock(&mutex_);
+  if (decision.ok()) {
+    GoOnAfter(*vote, *decision);
+  } else if (heard) {
+    // Refused: there is no decision to go on from.
+    next_.reset();
   }
   return decision;
 }
 
-void WorkerState::Told(const CastVote& cast, const Decision& decision) {
-  MutexLock lock(&mutex_);
+void WorkerState::GoOnAfter(const PendingVote& vote, const Decision& decision) {
   if (decision.step <= told_step_) return;
   told_step_ = decision.step;
   next_ = Current{.step = decision.step + 1,
@@ -162,8 +193,8 @@ void WorkerState::Told(const CastVote& cast, const Decision& decision) {
                   .epoch = decision.epoch_after};
   if (decision.next_iteration) {
     iteration_ = decision.next_iteration;
-  } else if (cast.vote.iteration) {
-    iteration_ = *cast.vote.iteration + 1;
+  } else if (vote.iteration) {
+    iteration_ = *vote.iteration + 1;
   }
   if (!scaler_ || scaler_step_ != decision.step) return;
   if (decision.outcome == Outcome::kApply ||
@@ -179,11 +210,25 @@ void WorkerState::Told(const CastVote& cast, const Decision& decision) {
 }
 
 void WorkerState::Applied(const Decision& decision) {
+  const auto base = [&](const std::string& session_uid, std::int64_t step) {
+    return Base{.session_uid = session_uid.empty() ? ref.uid : session_uid,
+                .step = step};
+  };
   MutexLock lock(&mutex_);
-  base_ = {.session_uid = decision.base_after_session_uid.empty()
-                              ? ref.uid
-                              : decision.base_after_session_uid,
-           .step = decision.base_after};
+  // Other parameters may have been loaded since: they lack the step.
+  if (base_ == base(decision.base_before_session_uid, decision.base_before)) {
+    base_ = base(decision.base_after_session_uid, decision.base_after);
+  }
+}
+
+absl::Status WorkerState::Present(const WorkerCheckpoint& loaded) {
+  if (absl::Status status = link->Present(loaded.checkpoint); !status.ok()) {
+    return status;
+  }
+  MutexLock lock(&mutex_);
+  join_.checkpoint = loaded.checkpoint;
+  Load(loaded.checkpoint);
+  return absl::OkStatus();
 }
 
 Base WorkerState::base() const {
@@ -208,24 +253,31 @@ void WorkerState::set_iteration(std::int64_t iteration) {
 
 std::string WorkerState::resume_token() const {
   MutexLock lock(&mutex_);
-  return resume_token_;
+  return join_.resume_token;
 }
 
 absl::StatusOr<WorkerCheckpoint> WorkerState::Save() {
   bool known;
   {
     MutexLock lock(&mutex_);
-    known = scaler_.has_value();
+    known = KnowsScaler();
   }
   if (!known) {
-    absl::StatusOr<bool> fetched = FetchScaler(link->membership().current.step);
-    if (!fetched.ok()) return fetched.status();
+    if (absl::Status status = FetchScaler().status(); !status.ok()) {
+      return status;
+    }
   }
   MutexLock lock(&mutex_);
-  return WorkerCheckpoint{.checkpoint = {.scaler = scaler_ ? *scaler_ : config,
+  if (!KnowsScaler()) {
+    return absl::UnavailableError(absl::StrCat(
+        "the scaler as of step ", next_->step,
+        " is not known any more, for the session is further; take the "
+        "decisions of the steps until there, and save then"));
+  }
+  return WorkerCheckpoint{.checkpoint = {.scaler = *scaler_,
                                          .base = base_,
                                          .iteration = iteration_},
-                          .attempt = event.attempt};
+                          .attempt = join_.attempt};
 }
 
 }  // namespace lossscaler::internal

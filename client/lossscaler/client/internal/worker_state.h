@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lossscaler/client/connection.h"
+#include "lossscaler/client/internal/open_votes.h"
 #include "lossscaler/client/internal/worker_link.h"
 #include "lossscaler/client/worker_checkpoint.h"
 #include "lossscaler/core/coordinator.h"
@@ -39,28 +40,37 @@ struct BegunStep {
 // the session may have gone on: an OVERFLOW of another decides the next step
 // early.
 //
-// Thread safety: any thread, at any time, but for Join() and Stop(). No lock is
-// held during a call.
+// Thread safety: any thread, at any time, but for Join(), Rejoin(), Leave() and
+// Stop(), one of which runs at a time. No lock is held during a call.
 class WorkerState {
  public:
+  // `join` is who joins, and with what; its request_id is filled in here.
   WorkerState(std::shared_ptr<Connection> connection_in,
-              const SessionInfo& info, LinkOptions options);
+              const SessionInfo& info, LinkOptions options, JoinEvent join);
   ~WorkerState();
 
-  // Joins, for the first time or again, and keeps the lease from then on.
-  // `event.request_id` and `.resume_token` are filled in here.
+  // Joins, and keeps the lease from then on.
   absl::Status Join();
+  // Joins again; WORKER_HELD is not waited out.
+  absl::Status Rejoin();
+  // Ends all waiting, and the membership.
+  absl::Status Leave();
   // Ends the thread and all waiting.
   void Stop();
 
   absl::StatusOr<BegunStep> Begin();
   // A vote is under way: the next Begin() waits for its answer.
-  void Voted(std::shared_ptr<CastVote> cast);
-  // Blocks until `cast` is answered.
-  absl::StatusOr<Decision> Await(CastVote* cast);
+  void Voted(std::shared_ptr<PendingVote> vote);
+  // Blocks until `vote` is answered, for a caller who acts on it.
+  absl::StatusOr<Decision> Await(const std::shared_ptr<PendingVote>& vote);
+  // The last vote, if its answer has not been given to a caller; or null.
+  std::shared_ptr<PendingVote> UnansweredVote() const;
 
-  // The parameters contain an applied step.
+  // The parameters contain an applied step, if they contained what it builds
+  // on.
   void Applied(const Decision& decision);
+  // Presents what other parameters came with.
+  absl::Status Present(const WorkerCheckpoint& loaded);
   Base base() const;
   void set_base(const Base& base);
   std::optional<std::int64_t> iteration() const;
@@ -73,26 +83,40 @@ class WorkerState {
   const SessionRef ref;
   const LossScaler config;
   const std::shared_ptr<WorkerLink> link;
-  // Of every join; set before the first.
-  JoinEvent event;
 
  private:
-  // What the caller is told about: the next iteration and the scaler.
-  void Told(const CastVote& cast, const Decision& decision);
-  // Asks the server for the scaler as of step `step`; false if the session has
-  // gone on meanwhile.
-  absl::StatusOr<bool> FetchScaler(std::int64_t step);
-  // Whether the worker's next step is decided already, and its scaler known.
-  bool Follows(const Current& current) const;
-  bool KnowsScaler(const Current& current) const;
+  using JoinCall = absl::StatusOr<JoinAnswer> (Connection::*)(const SessionRef&,
+                                                              const JoinEvent&);
+
+  absl::Status JoinBy(JoinCall call);
+  // Of the next join. Repeated under the same id, a join whose answer was lost
+  // is one join; unless `fresh`, it is that of the last one that was.
+  JoinEvent NextJoin(bool fresh);
+
+  // The parameters are those of a checkpoint.
+  void Load(const Checkpoint& loaded) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Waits for an answer, and goes on from it.
+  absl::StatusOr<Decision> Hear(const std::shared_ptr<PendingVote>& vote);
+  // What the decision says of the worker's next step.
+  void GoOnAfter(const PendingVote& vote, const Decision& decision)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Where the worker begins its next step while the session stands there;
+  // unset: the scaler is to be fetched first.
+  std::optional<BegunStep> BeginAt(const Current& session) const;
+  // Asks the server for the scaler, and keeps it if it is as of the worker's
+  // own next step. The session's step.
+  absl::StatusOr<std::int64_t> FetchScaler();
+  // Whether the scaler is known as of the worker's next step.
+  bool KnowsScaler() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::shared_ptr<Clock> clock_;
   std::thread keeper_;
 
   mutable Mutex mutex_;
+  JoinEvent join_ ABSL_GUARDED_BY(mutex_);
   Base base_ ABSL_GUARDED_BY(mutex_);
   std::optional<std::int64_t> iteration_ ABSL_GUARDED_BY(mutex_);
-  // As of before step `scaler_step_`.
+  // As of before step `scaler_step_`; 0: as loaded.
   std::optional<LossScaler> scaler_ ABSL_GUARDED_BY(mutex_);
   std::int64_t scaler_step_ ABSL_GUARDED_BY(mutex_) = 0;
   // The step after the last one that was told, or the first one. If the group
@@ -102,8 +126,7 @@ class WorkerState {
   std::optional<Current> next_ ABSL_GUARDED_BY(mutex_);
   // The last step whose decision was told.
   std::int64_t told_step_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::shared_ptr<CastVote> under_way_ ABSL_GUARDED_BY(mutex_);
-  std::string resume_token_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<PendingVote> last_vote_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace lossscaler::internal

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lossscaler/client/internal/worker_link.h"
+#include "lossscaler/client/internal/open_votes.h"
 #include "lossscaler/client/internal/worker_state.h"
 #include "lossscaler/client/worker_step.h"
 #include "lossscaler/core/decision.h"
@@ -21,7 +21,6 @@ namespace lossscaler {
 
 // Thread safety: one thread at a time.
 struct WorkerStep::State {
- public:
   // What was found in one part of the gradients.
   struct FoundPart {
     bool overflow = false;
@@ -39,8 +38,12 @@ struct WorkerStep::State {
   // FINITE or OVERFLOW, or why it is not known.
   absl::StatusOr<Verdict> Judge() const;
   Vote MakeVote(Verdict verdict) const;
+  // INVALID_FIELD if the server could not even read the vote, or would refuse
+  // it whatever the state of the session is.
+  absl::Status Check(const Vote& vote) const;
+  void Send(const Vote& vote);
   bool in_sync() const;
-  // Votes if nobody has, and does not wait.
+  // Votes if the step is without this worker's vote, and does not wait.
   void Abandon();
 
   const std::shared_ptr<internal::WorkerState> state;
@@ -53,7 +56,7 @@ struct WorkerStep::State {
   bool lost = false;
 
   // The vote, once it has been sent.
-  std::shared_ptr<internal::CastVote> cast;
+  std::shared_ptr<internal::PendingVote> sent;
 };
 
 }  // namespace lossscaler

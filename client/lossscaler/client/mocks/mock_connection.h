@@ -6,6 +6,10 @@
 //   auto connection = std::make_shared<lossscaler::MockConnection>();
 //   EXPECT_CALL(*connection, CreateSession).WillOnce(Return(info));
 //   lossscaler::Client client(connection);
+//
+// By default Participate() refuses every stream with UNIMPLEMENTED, which ends
+// a worker's waiting with that error; RejoinSession() is JoinSession(), and
+// LeaveSessionWithin() is LeaveSession().
 
 #ifndef LOSSSCALER_CLIENT_MOCKS_MOCK_CONNECTION_H_
 #define LOSSSCALER_CLIENT_MOCKS_MOCK_CONNECTION_H_
@@ -15,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "lossscaler/client/connection.h"
@@ -23,6 +28,15 @@ namespace lossscaler {
 
 class MockConnection : public Connection {
  public:
+  MockConnection() {
+    ON_CALL(*this, Participate)
+        .WillByDefault([this](const SessionRef& session,
+                              const WorkerRef& worker,
+                              std::shared_ptr<WorkerStreamEvents> events) {
+          return Connection::Participate(session, worker, std::move(events));
+        });
+  }
+
   MOCK_METHOD(absl::StatusOr<SessionInfo>, CreateSession,
               (const std::string& name, const LossScaler& scaler,
                IfExists if_exists),

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "lossscaler/core/require_restore.h"
+#include "lossscaler/core/pass_over_lost.h"
 #include "lossscaler/core/solo.h"
 #include "unit/server/sessions/group_fixture.h"
 
@@ -20,9 +20,11 @@ using ::lossscaler::testing::GoldenScaler;
 using ::lossscaler::testing::HasCode;
 using ::lossscaler::testing::IsError;
 using ::lossscaler::testing::IsOk;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::Eq;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 class DecisionWatchTest : public GroupFixture {
  protected:
@@ -102,6 +104,8 @@ TEST_F(DecisionWatchTest, AReaderThatIsTooSlowIsToldSo) {
   watch->Next(seen.Callback());
   ASSERT_THAT(seen.size(), Eq(2u));
   EXPECT_THAT(seen.at(1), IsError(Reason::kStepForgotten));
+  EXPECT_THAT(MetadataOf(seen.at(1).status()),
+              Contains(Pair("oldest_step", "6")));
   // From one: from the first that is kept. The memory store keeps 1,024.
   const auto all = *session_->Watch(1);
   all->Next(seen.Callback());

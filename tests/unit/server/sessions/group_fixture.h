@@ -7,6 +7,7 @@
 #ifndef LOSSSCALER_TESTS_UNIT_SERVER_SESSIONS_GROUP_FIXTURE_H_
 #define LOSSSCALER_TESTS_UNIT_SERVER_SESSIONS_GROUP_FIXTURE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -149,19 +150,27 @@ class GroupFixture : public ::testing::Test {
     if (answers.size() != 1) return absl::InternalError("no answer");
     return answers.at(0);
   }
-  // Every worker votes FINITE; the decision that all are told.
+  // Every worker votes FINITE; the decision that all are told, with its votes.
   Decision Decide(const std::vector<WorkerRef>& workers) {
     std::vector<std::unique_ptr<Answers>> answers;
     for (const WorkerRef& worker : workers) {
       answers.push_back(std::make_unique<Answers>());
       Cast(worker, Verdict::kFinite, answers.back().get());
     }
+    const Decision decision = Last();
     for (const auto& one : answers) {
       EXPECT_EQ(one->size(), 1u);
       EXPECT_THAT(one->at(0), ::lossscaler::testing::IsOk());
-      EXPECT_EQ(one->at(0)->decision, answers[0]->at(0)->decision);
+      EXPECT_EQ(one->at(0)->decision, WithoutVotes(decision));
     }
-    return answers[0]->at(0)->decision;
+    return decision;
+  }
+
+  // The last decision, with its votes.
+  Decision Last() const {
+    const std::optional<SessionSnapshot> snapshot = session_->Snapshot();
+    EXPECT_TRUE(snapshot && snapshot->last_decision);
+    return snapshot->last_decision.value_or(Decision());
   }
 
   SessionSnapshot Look() {
@@ -173,11 +182,21 @@ class GroupFixture : public ::testing::Test {
   }
   std::int64_t Step() const { return session_->Snapshot()->state.step; }
 
-  // Time passes on both clocks, and whoever waits for it is woken.
+  // Time passes on both clocks, and whoever waits for it is woken when it has
+  // come: the server does not stand still.
   void Pass(absl::Duration duration) {
+    constexpr absl::Duration kTick = absl::Milliseconds(500);
+    while (duration > absl::ZeroDuration()) {
+      const absl::Duration step = std::min(duration, kTick);
+      Jump(step);
+      registry_->RingDue();
+      duration -= step;
+    }
+  }
+  // The same while the server stands still.
+  void Jump(absl::Duration duration) {
     monotonic_ += duration;
     wall_ += duration;
-    registry_->RingDue();
   }
 
   absl::Time monotonic_ = absl::FromUnixSeconds(5'000);

@@ -55,7 +55,7 @@ TEST_F(GroupStoreFailureTest, ADecisionThatIsNotWrittenIsToldToNobody) {
   // Both votes are still in: one repeated call has the decision.
   const auto again = Answered(all_[0], 1, Suitable(Verdict::kFinite));
   ASSERT_THAT(again, IsOk());
-  EXPECT_THAT(again->decision.votes, SizeIs(2));
+  EXPECT_THAT(Last().votes, SizeIs(2));
   EXPECT_THAT(watched.size(), Eq(1u));
 }
 
@@ -95,7 +95,7 @@ TEST_F(GroupStoreFailureTest, ADecisionThatWasLostAfterAllIsNotTold) {
   EXPECT_THAT(session_->Snapshot()->state, Eq(before_));
   const auto again = Answered(all_[1], 1, Suitable(Verdict::kFinite));
   ASSERT_THAT(again, IsOk());
-  EXPECT_THAT(again->decision.votes, SizeIs(2));
+  EXPECT_THAT(Last().votes, SizeIs(2));
 }
 
 // Hole A8.

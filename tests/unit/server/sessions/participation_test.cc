@@ -289,7 +289,7 @@ TEST_F(ParticipationTest, AClientThatHasGoneLeavesItsVote) {
 TEST_F(ParticipationTest, ARefusedVoteConcernsOnlyItself) {
   const std::vector<WorkerRef> workers = Group(1);
   const std::unique_ptr<Line> line = Open(workers[0]);
-  line->Message().TakeVote(1, 0, Suitable(Verdict::kFinite));
+  line->Message().TakeVote(1, std::nullopt, Suitable(Verdict::kFinite));
   line->Message().TakeVote(2, 9, Suitable(Verdict::kFinite));
   line->Message().TakeVote(3, 1, absl::InvalidArgumentError("unreadable"));
   line->TakeAll();

@@ -472,7 +472,7 @@ TEST_F(SessionTest, WhileAnOutcomeIsUnknownNoEventIsTaken) {
               IsError(Reason::kStoreUnavailable));
   EXPECT_THAT(Restore(std::nullopt, ""), IsError(Reason::kStoreUnavailable));
   EXPECT_THAT(Look(), IsError(Reason::kStoreUnavailable));
-  EXPECT_THAT(session_->Settle(), IsError(Reason::kStoreUnavailable));
+  EXPECT_THAT(session_->Reread(), IsError(Reason::kStoreUnavailable));
   EXPECT_THAT(store_.commits(), Eq(commits));
   EXPECT_FALSE(session_->gone());
 

@@ -59,8 +59,8 @@ class SqliteDurabilityTest : public SqliteTest {
     EXPECT_THAT(stored, IsOk());
     const auto all = store->LoadAll();
     EXPECT_THAT(all, IsOk());
-    EXPECT_EQ(all->at(0).possibly_stale, (*stored)->possibly_stale);
-    return (*stored)->possibly_stale;
+    EXPECT_EQ(all->at(0).loss, (*stored)->loss);
+    return (*stored)->loss != 0;
   }
 };
 
@@ -127,11 +127,24 @@ TEST_F(SqliteDurabilityTest, AStaleSessionStaysSoUntilItIsRestored) {
   EXPECT_FALSE(StaleAfterStart(Options(kFull, "b")));
 }
 
+TEST_F(SqliteDurabilityTest, EveryLossHasAHigherNumber) {
+  RunKilled(Options(kRelaxed, "a"));
+  const auto loss = [&](const std::string& boot_id) {
+    RunKilled(Options(kRelaxed, boot_id));
+    return MustOpen(Options(kRelaxed, boot_id))->Reload("u1").value()->loss;
+  };
+  const std::int64_t first = loss("b");
+  EXPECT_GT(first, 0);
+  EXPECT_EQ(loss("b"), first) << "nothing was lost in between";
+  RunKilled(Options(kRelaxed, "b"));
+  EXPECT_GT(loss("c"), first);
+}
+
 TEST_F(SqliteDurabilityTest, ASessionCreatedAfterTheLossIsNotStale) {
   RunKilled(Options(kRelaxed, "a"));
   const std::unique_ptr<Store> store = MustOpen(Options(kRelaxed, "b"));
   Put(store.get(), Creation(NewState("later", "u2")));
-  EXPECT_FALSE(store->Reload("u2").value()->possibly_stale);
+  EXPECT_EQ(store->Reload("u2").value()->loss, 0);
 }
 
 }  // namespace

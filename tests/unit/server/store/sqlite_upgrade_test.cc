@@ -102,7 +102,7 @@ TEST_F(SqliteUpgradeTest, KeepsSessionsJournalAndStarts) {
   ASSERT_EQ(all->size(), 1u);
   EXPECT_EQ(all->at(0).state, state_);
   EXPECT_EQ(all->at(0).recent, decisions_);
-  EXPECT_FALSE(all->at(0).possibly_stale);
+  EXPECT_EQ(all->at(0).loss, 0);
   EXPECT_EQ(Sql("PRAGMA user_version"), 2);
 }
 

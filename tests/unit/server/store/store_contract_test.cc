@@ -313,7 +313,7 @@ TEST_P(StoreContractTest, KeepsAGroup) {
   const auto stored = store()->Reload("u1");
   ASSERT_THAT(stored, IsOk());
   EXPECT_EQ((*stored)->state, state);
-  EXPECT_FALSE((*stored)->possibly_stale);
+  EXPECT_EQ((*stored)->loss, 0);
 }
 
 TEST_P(StoreContractTest, DeletesASessionWithItsJournal) {

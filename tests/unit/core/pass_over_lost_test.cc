@@ -3,7 +3,7 @@
 
 // A7: decisions are lost in a power failure, with relaxed durability.
 
-#include "lossscaler/core/require_restore.h"
+#include "lossscaler/core/pass_over_lost.h"
 
 #include <optional>
 #include <string>
@@ -37,14 +37,14 @@ JoinEvent Start(std::int64_t attempt, std::optional<Checkpoint> checkpoint) {
           .checkpoint = checkpoint};
 }
 
-TEST(RequireRestoreTest, ClosesTheSessionAndSettlesItsRoster) {
+TEST(PassOverLostTest, ClosesTheSessionAndSettlesItsRoster) {
   SessionState state;
   state.group.emplace().open = true;
   for (const MemberState member : {MemberState::kActive, MemberState::kPending,
                                    MemberState::kLost, MemberState::kLeft}) {
     state.group->members.push_back({.worker = "w", .state = member});
   }
-  RequireRestore(&state);
+  PassOverLost(&state, 1);
   EXPECT_TRUE(state.group->restore_required);
   EXPECT_FALSE(state.group->open);
   EXPECT_THAT(state.group->members, SizeIs(2));
@@ -52,28 +52,47 @@ TEST(RequireRestoreTest, ClosesTheSessionAndSettlesItsRoster) {
               Each(Field(&Member::state, MemberState::kActive)));
 }
 
-TEST(RequireRestoreTest, NoNumberThatMayHaveBeenLostIsUsedAgain) {
+TEST(PassOverLostTest, NoNumberThatMayHaveBeenLostIsUsedAgain) {
   SessionState state;
   state.step = 7;
   state.epoch = 3;
   state.group.emplace().next_incarnation = 5;
-  RequireRestore(&state);
+  PassOverLost(&state, 1);
   EXPECT_THAT(state.step, Eq(7 + kLostAtMost));
   EXPECT_THAT(state.epoch, Eq(3 + kLostAtMost));
   EXPECT_THAT(state.group->next_incarnation, Eq(5 + kLostAtMost));
 }
 
 // The store says so at every start until the session is restored.
-TEST(RequireRestoreTest, RequiredTwiceIsRequiredOnce) {
+TEST(PassOverLostTest, OneLossIsPassedOverOnce) {
   SessionState state;
   state.group.emplace();
-  RequireRestore(&state);
+  PassOverLost(&state, 1);
   const SessionState once = state;
-  RequireRestore(&state);
+  PassOverLost(&state, 1);
   EXPECT_TRUE(state == once);
 }
 
-TEST(RequireRestoreTest, NeitherVotesNorANewAttemptOpenTheSession) {
+// A join is written while a restore is required, then a restore and decisions
+// that the next power loss takes.
+TEST(PassOverLostTest, AnotherLossIsPassedOverAgain) {
+  SessionState state;
+  state.group.emplace();
+  PassOverLost(&state, 1);
+  PassOverLost(&state, 2);
+  EXPECT_THAT(state.step, Eq(1 + 2 * kLostAtMost));
+  EXPECT_THAT(state.group->next_incarnation, Eq(1 + 2 * kLostAtMost));
+}
+
+TEST(PassOverLostTest, ASoloSessionGoesOnBeyondTheLostNumbers) {
+  SessionState state;
+  state.step = 7;
+  PassOverLost(&state, 1);
+  EXPECT_THAT(state.step, Eq(7 + kLostAtMost));
+  EXPECT_THAT(state.epoch, Eq(1 + kLostAtMost));
+}
+
+TEST(PassOverLostTest, NeitherVotesNorANewAttemptOpenTheSession) {
   GroupDriver group(GroupOf(1));
   const WorkerRef w0 = group.Join("w0");
   group.LosePower();
@@ -86,7 +105,7 @@ TEST(RequireRestoreTest, NeitherVotesNorANewAttemptOpenTheSession) {
   EXPECT_THAT(group.core().phase(), Eq(GroupPhase::kRestoreRequired));
 }
 
-TEST(RequireRestoreTest, ARestoreOpensTheSessionBeyondTheLostSteps) {
+TEST(PassOverLostTest, ARestoreOpensTheSessionBeyondTheLostSteps) {
   GroupDriver group(GroupOf(1));
   const WorkerRef w0 = group.Join("w0");
   group.LosePower();
@@ -100,7 +119,7 @@ TEST(RequireRestoreTest, ARestoreOpensTheSessionBeyondTheLostSteps) {
   EXPECT_THAT(group.Answered(lost), IsError(Reason::kResync));
 }
 
-TEST(RequireRestoreTest, OneCheckpointOfAllWorkersRestoresTheSession) {
+TEST(PassOverLostTest, OneCheckpointOfAllWorkersRestoresTheSession) {
   GroupDriver group(GroupOf(1));
   group.Join("w0");
   group.LosePower();
@@ -113,7 +132,7 @@ TEST(RequireRestoreTest, OneCheckpointOfAllWorkersRestoresTheSession) {
   EXPECT_THAT(group.state().base, Eq(2));
 }
 
-TEST(RequireRestoreTest, ACheckpointThatStandsWhereTheSessionDoesRestoresIt) {
+TEST(PassOverLostTest, ACheckpointThatStandsWhereTheSessionDoesRestoresIt) {
   GroupDriver group(GroupOf(1));
   group.Join("w0");
   group.LosePower();
@@ -122,7 +141,7 @@ TEST(RequireRestoreTest, ACheckpointThatStandsWhereTheSessionDoesRestoresIt) {
   EXPECT_THAT(group.Last().reason, Eq(DecisionReason::kRestored));
 }
 
-TEST(RequireRestoreTest, ACheckpointOfSomeWorkersIsNotEnough) {
+TEST(PassOverLostTest, ACheckpointOfSomeWorkersIsNotEnough) {
   GroupDriver group(GroupOf(2));
   group.Join("w0");
   group.Join("w1");
