@@ -11,7 +11,9 @@
 namespace lossscaler::server {
 
 // Time since the machine was started, as if that had been the Unix epoch. Never
-// goes back, is not set by anybody, and runs on while the machine is suspended.
+// goes back, is not set by anybody, and runs on while the machine is suspended:
+// as the clock of a client on another machine does, whose lease it is. What a
+// suspended server missed is made up for; see Session::SetTime().
 absl::Time BootTime();
 
 }  // namespace lossscaler::server

@@ -18,10 +18,10 @@ constexpr float kEpsilon = 1e-14f;
 
 }  // namespace
 
-void AdamStep(std::int64_t step, Eigen::Ref<const Eigen::MatrixXf> gradients,
-              Eigen::Ref<Eigen::MatrixXf> first_moments,
-              Eigen::Ref<Eigen::MatrixXf> second_moments,
-              Eigen::Ref<Eigen::MatrixXf> parameters) {
+void AdamStep(std::int64_t step, Eigen::Ref<const Eigen::VectorXf> gradients,
+              Eigen::Ref<Eigen::VectorXf> first_moments,
+              Eigen::Ref<Eigen::VectorXf> second_moments,
+              Eigen::Ref<Eigen::VectorXf> parameters) {
   const auto steps = static_cast<double>(step);
   const auto correction1 =
       static_cast<float>(1.0 - std::pow(static_cast<double>(kBeta1), steps));
@@ -39,8 +39,8 @@ void AdamStep(std::int64_t step, Eigen::Ref<const Eigen::MatrixXf> gradients,
 void Adam::Step(const Tensors<float>& gradients, Tensors<float>& parameters) {
   ++steps_;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    AdamStep(steps_, gradients[i], first_moments_[i], second_moments_[i],
-             parameters[i]);
+    AdamStep(steps_, gradients[i].reshaped(), first_moments_[i].reshaped(),
+             second_moments_[i].reshaped(), parameters[i].reshaped());
   }
 }
 

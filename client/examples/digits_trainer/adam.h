@@ -16,10 +16,10 @@ namespace lossscaler::digits {
 
 // Step number `step`, from 1 on, of parameters side by side; elementwise.
 // Gradients must be finite; moments begin as zeros.
-void AdamStep(std::int64_t step, Eigen::Ref<const Eigen::MatrixXf> gradients,
-              Eigen::Ref<Eigen::MatrixXf> first_moments,
-              Eigen::Ref<Eigen::MatrixXf> second_moments,
-              Eigen::Ref<Eigen::MatrixXf> parameters);
+void AdamStep(std::int64_t step, Eigen::Ref<const Eigen::VectorXf> gradients,
+              Eigen::Ref<Eigen::VectorXf> first_moments,
+              Eigen::Ref<Eigen::VectorXf> second_moments,
+              Eigen::Ref<Eigen::VectorXf> parameters);
 
 // Thread safety: one thread at a time.
 class Adam {

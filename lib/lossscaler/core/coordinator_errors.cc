@@ -155,8 +155,8 @@ absl::Status NotActive(std::string_view worker, std::int64_t step) {
 absl::Status TooFewWorkers(std::int64_t workers, std::int64_t min_workers) {
   return MakeRetryableError(
       Reason::kSessionPaused,
-      absl::StrCat("the session has ", workers, " workers and needs ",
-                   min_workers, "; wait for the others"),
+      absl::StrCat("the session needs ", min_workers, " workers and has ",
+                   workers, "; wait for the others"),
       kPendingDelay,
       {{"workers", absl::StrCat(workers)},
        {"min_workers", absl::StrCat(min_workers)}});

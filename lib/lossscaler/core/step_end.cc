@@ -93,7 +93,8 @@ absl::Status CheckRestore(const SessionState& state, const LossScaler& scaler,
         Reason::kEpochMismatch,
         absl::StrCat("the restore expects epoch ", *if_epoch,
                      " but the session is at epoch ", state.epoch,
-                     ": it was restored meanwhile; look at it again"),
+                     ": it was restored, or its workers have changed, "
+                     "meanwhile; look at it again"),
         {{"if_epoch", absl::StrCat(*if_epoch)},
          {"epoch", absl::StrCat(state.epoch)}});
   }

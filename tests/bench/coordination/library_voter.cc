@@ -39,7 +39,9 @@ absl::StatusOr<std::unique_ptr<Voter>> MakeLibraryVoter(
     const VoterOptions& options) {
   absl::StatusOr<LossScaler> scaler = LossScaler::Dynamic(65536, 2, 2000);
   if (!scaler.ok()) return scaler.status();
-  Client client({.address = options.address});
+  // A server that does not answer ends the run soon.
+  Client client(
+      {.address = options.address, .unavailable_budget = absl::Seconds(10)});
   const GroupConfig group{.min_workers = options.workers,
                           .max_workers = options.workers};
   if (absl::Status opened =

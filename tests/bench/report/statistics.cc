@@ -29,7 +29,9 @@ double Median(std::vector<double> values) {
 double Spread(const std::vector<double>& values) {
   const auto [smallest, largest] =
       std::minmax_element(values.begin(), values.end());
-  return (*largest - *smallest) / Median(values);
+  const double median = Median(values);
+  const double range = *largest - *smallest;
+  return median == 0 ? range : range / std::abs(median);
 }
 
 std::vector<double> Ratios(const std::vector<double>& values,

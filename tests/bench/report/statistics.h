@@ -18,8 +18,8 @@ double Percentile(std::vector<double> values, double share);
 // the middle two.
 double Median(std::vector<double> values);
 
-// (largest - smallest) / median: how far the rounds of a run are apart.
-// `values` is not empty and positive.
+// (largest - smallest) / median: how far the rounds of a run are apart. Of a
+// median of 0 the difference itself. `values` is not empty.
 double Spread(const std::vector<double>& values);
 
 // values[i] / floors[i]. Both have one size; no floor is 0.

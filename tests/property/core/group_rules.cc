@@ -22,6 +22,17 @@ const Member* Find(const SessionState& state, std::int64_t incarnation) {
   return nullptr;
 }
 
+// Whose votes the open step, or the next one to open, waits for.
+std::set<std::int64_t> RosterOf(const SessionState& state) {
+  std::set<std::int64_t> roster;
+  for (const Member& member : state.group->members) {
+    if (member.state != MemberState::kPending) {
+      roster.insert(member.incarnation);
+    }
+  }
+  return roster;
+}
+
 bool Names(const std::vector<std::string>& names, const std::string& name) {
   return std::count(names.begin(), names.end(), name) > 0;
 }
@@ -57,7 +68,11 @@ void GroupRules::CheckState(const SessionState& before,
                             const Change& change) const {
   const SessionState& after = change.state;
   Require(after.revision == before.revision + 1, "a revision is missing");
-  Require(after.epoch >= before.epoch, "the epoch fell");
+  const bool restored = change.decision && change.decision->reason ==
+                                               DecisionReason::kRestored;
+  const bool news = restored || RosterOf(before) != RosterOf(after);
+  Require(after.epoch == before.epoch + (news ? 1 : 0),
+          "the epoch does not rise with the roster and with restores alone");
   Require(after.group->attempt >= before.group->attempt, "the attempt fell");
   Require(after.group->next_incarnation >= before.group->next_incarnation,
           "an incarnation may come again");

@@ -34,6 +34,11 @@ TEST(Spread, IsTheRangeInMedians) {
   EXPECT_EQ(Spread({5}), 0);
 }
 
+TEST(Spread, OfAMedianOfZeroIsTheRange) {
+  EXPECT_EQ(Spread({0, 0, 0}), 0);
+  EXPECT_EQ(Spread({-1, 0, 2}), 3);
+}
+
 TEST(Ratios, AreTakenRoundByRound) {
   EXPECT_EQ(Ratios({10, 30}, {5, 10}), (std::vector<double>{2, 3}));
 }

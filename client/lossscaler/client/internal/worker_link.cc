@@ -171,7 +171,7 @@ bool WorkerLink::WaitForTick(absl::Time next) {
     const absl::Duration left = next - clock_->Now();
     if (left <= absl::ZeroDuration()) break;
     // A clock that runs while the machine sleeps may be there sooner.
-    changed_.WaitFor(&mutex_, std::min(left, kLongestPause));
+    tick_needed_.WaitFor(&mutex_, std::min(left, kLongestPause));
   }
   poked_ = false;
   return !closed_;
@@ -179,6 +179,7 @@ bool WorkerLink::WaitForTick(absl::Time next) {
 
 void WorkerLink::Poke() {
   poked_ = true;
+  tick_needed_.Signal();
   changed_.SignalAll();
 }
 
@@ -188,9 +189,12 @@ std::shared_ptr<PendingVote> WorkerLink::Cast(
   auto pending = std::make_shared<PendingVote>(step, vote, iteration);
   MutexLock lock(&mutex_);
   votes_.Add(pending);
-  // From this thread: a vote waits for no other one.
-  if (stream_ && !closed_) SendDue(clock_->Now());
-  Poke();
+  if (stream_ && !closed_) {
+    // From this thread: a vote waits for no other one.
+    SendDue(clock_->Now());
+  } else {
+    Poke();
+  }
   return pending;
 }
 
@@ -223,7 +227,7 @@ void WorkerLink::Learn(const Current& heard) {
 void WorkerLink::EndWaits() {
   MutexLock lock(&mutex_);
   closed_ = true;
-  changed_.SignalAll();
+  Poke();
 }
 
 void WorkerLink::Close() {
@@ -300,7 +304,12 @@ void WorkerLink::OnVote(std::int64_t generation, std::int64_t sequence,
                         const std::optional<Current>& current) {
   MutexLock lock(&mutex_);
   if (generation != generation_) return;
-  Poke();
+  if (answer.ok()) {
+    changed_.SignalAll();
+  } else {
+    // It may have to be sent again.
+    Poke();
+  }
   if (ReasonOf(answer.status()) == Reason::kFenced) {
     down_ = MembershipEnded(answer.status());
     return;

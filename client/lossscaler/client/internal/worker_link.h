@@ -194,7 +194,11 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
   Clock* const clock_;
 
   mutable Mutex mutex_;
+  // Calls that wait, and WaitForTick(), apart: a vote and its answer concern
+  // only the former, and a thread that is woken for nothing costs more than
+  // both.
   CondVar changed_;
+  CondVar tick_needed_;
   bool poked_ ABSL_GUARDED_BY(mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   // Why the worker is no member any more.
