@@ -8,6 +8,7 @@
 
 #include "gtest/gtest.h"
 #include "lossscaler/core/unscale.h"
+#include "lossscaler/core/unscale_on.h"
 #include "rapidcheck.h"
 #include "rapidcheck/gtest.h"
 #include "testing/naive_unscale.h"
@@ -64,20 +65,23 @@ bool SumsAgree(double a, double b, ElementType type) {
   return std::fabs(a - b) <= tolerance * std::fmax(a, b);
 }
 
-RC_GTEST_PROP(UnscaleProperty, EqualsTheNaiveLoop, ()) {
+RC_GTEST_PROP(UnscaleProperty, EveryKernelEqualsTheNaiveLoop, ()) {
   const Case any = AnyCase();
   const NaiveResult expected = NaiveUnscale(any.input_type, any.elements,
                                             any.output_type, 0, any.parameters);
   const std::vector<std::byte> input = Pack(any.input_type, any.elements);
-  std::vector<std::byte> output(any.elements.size() * SizeOf(any.output_type));
-  UnscaleVerdict verdict =
-      Unscale(any.input_type, input.data(), any.elements.size(),
-              any.output_type, output.data(), 0, any.parameters);
-  RC_ASSERT(Unpack(any.output_type, output) == expected.elements);
-  RC_ASSERT(SumsAgree(verdict.sum_of_squares, expected.verdict.sum_of_squares,
-                      any.input_type));
-  verdict.sum_of_squares = expected.verdict.sum_of_squares;
-  RC_ASSERT(verdict == expected.verdict);
+  for (const RunnableKernel& kernel : RunnableKernels()) {
+    std::vector<std::byte> output(any.elements.size() *
+                                  SizeOf(any.output_type));
+    UnscaleVerdict verdict =
+        UnscaleOn(kernel, any.input_type, input.data(), any.elements.size(),
+                  any.output_type, output.data(), 0, any.parameters);
+    RC_ASSERT(Unpack(any.output_type, output) == expected.elements);
+    RC_ASSERT(SumsAgree(verdict.sum_of_squares, expected.verdict.sum_of_squares,
+                        any.input_type));
+    verdict.sum_of_squares = expected.verdict.sum_of_squares;
+    RC_ASSERT(verdict == expected.verdict);
+  }
 }
 
 RC_GTEST_PROP(UnscaleProperty, AnyCutMergesToTheWhole, ()) {

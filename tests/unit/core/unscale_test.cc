@@ -10,13 +10,16 @@
 #include <limits>
 #include <ostream>
 #include <random>
+#include <span>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lossscaler/core/unscale_on.h"
 #include "testing/naive_unscale.h"
 
 namespace lossscaler {
@@ -51,10 +54,11 @@ struct Outcome {
   UnscaleVerdict verdict;
 };
 
-// Runs the kernel on memory that starts `misalignment` bytes past a boundary,
+// Runs a kernel on memory that starts `misalignment` bytes past a boundary,
 // and checks that nothing else is touched.
-Outcome RunKernel(ElementType input_type, const std::vector<Bits>& input,
-                  ElementType output_type, const UnscaleParameters& parameters,
+Outcome RunKernel(const RunnableKernel& kernel, ElementType input_type,
+                  const std::vector<Bits>& input, ElementType output_type,
+                  const UnscaleParameters& parameters,
                   Place place = Place::kOutOfPlace,
                   std::size_t misalignment = 0, std::uint64_t first_index = 0) {
   constexpr std::byte kGuard{0xa5};
@@ -66,8 +70,9 @@ Outcome RunKernel(ElementType input_type, const std::vector<Bits>& input,
 
   std::vector<std::byte>& stored = place == Place::kInPlace ? source : target;
   Outcome outcome;
-  outcome.verdict = Unscale(
-      input_type, source.data() + misalignment, input.size(), output_type,
+  outcome.verdict = UnscaleOn(
+      kernel, input_type, source.data() + misalignment, input.size(),
+      output_type,
       place == Place::kCheckOnly ? nullptr : stored.data() + misalignment,
       first_index, parameters);
   if (place != Place::kInPlace) {
@@ -83,6 +88,15 @@ Outcome RunKernel(ElementType input_type, const std::vector<Bits>& input,
     }
   }
   return outcome;
+}
+
+// The kernel that Unscale() takes.
+Outcome RunKernel(ElementType input_type, const std::vector<Bits>& input,
+                  ElementType output_type, const UnscaleParameters& parameters,
+                  Place place = Place::kOutOfPlace,
+                  std::size_t misalignment = 0, std::uint64_t first_index = 0) {
+  return RunKernel(RunnableKernels().front(), input_type, input, output_type,
+                   parameters, place, misalignment, first_index);
 }
 
 std::vector<Bits> Elements(ElementType type, std::vector<double> values) {
@@ -168,20 +182,33 @@ void PrintTo(const Types& types, std::ostream* os) {
       << ElementTypeName(types.output);
 }
 
-class EveryTypePair : public ::testing::TestWithParam<Types> {};
+using TypesAndKernel = std::tuple<Types, RunnableKernel>;
+
+class EveryTypePair : public ::testing::TestWithParam<TypesAndKernel> {
+ protected:
+  ElementType input_type() const { return std::get<0>(GetParam()).input; }
+  ElementType output_type() const { return std::get<0>(GetParam()).output; }
+  const RunnableKernel& kernel() const { return std::get<1>(GetParam()); }
+};
+
+std::string NameOf(const ::testing::TestParamInfo<TypesAndKernel>& tested) {
+  const auto& [types, kernel] = tested.param;
+  return std::string(ElementTypeName(types.input)) + "To" +
+         std::string(ElementTypeName(types.output)) + "_" +
+         std::string(kernel.name);
+}
 
 INSTANTIATE_TEST_SUITE_P(
     Unscale, EveryTypePair,
-    ::testing::Values(Types{kF32, kF32}, Types{kF16, kF32}, Types{kF16, kF16},
-                      Types{kBF16, kF32}, Types{kBF16, kBF16},
-                      Types{kF64, kF64}),
-    [](const auto& types) {
-      return std::string(ElementTypeName(types.param.input)) + "To" +
-             std::string(ElementTypeName(types.param.output));
-    });
+    ::testing::Combine(::testing::Values(Types{kF32, kF32}, Types{kF16, kF32},
+                                         Types{kF16, kF16}, Types{kBF16, kF32},
+                                         Types{kBF16, kBF16},
+                                         Types{kF64, kF64}),
+                       ::testing::ValuesIn(RunnableKernels().begin(),
+                                           RunnableKernels().end())),
+    NameOf);
 
 TEST_P(EveryTypePair, GivesTheBitsOfTheNaiveLoopAtEveryLengthScaleAndPlace) {
-  const auto [input_type, output_type] = GetParam();
   std::mt19937_64 random(20260101);
   std::vector<std::size_t> counts;
   for (std::size_t count = 0; count <= 300; ++count) counts.push_back(count);
@@ -198,13 +225,15 @@ TEST_P(EveryTypePair, GivesTheBitsOfTheNaiveLoopAtEveryLengthScaleAndPlace) {
                                               .arithmetic = arithmetic,
                                               .statistics = count % 8 != 7};
         const std::vector<Bits> input =
-            RandomElements(input_type, count, random);
+            RandomElements(input_type(), count, random);
         const std::uint64_t first_index = random() % 1000;
         const NaiveResult expected = NaiveUnscale(
-            input_type, input, output_type, first_index, parameters);
+            input_type(), input, output_type(), first_index, parameters);
         for (Place place :
              {Place::kOutOfPlace, Place::kInPlace, Place::kCheckOnly}) {
-          if (place == Place::kInPlace && input_type != output_type) continue;
+          if (place == Place::kInPlace && input_type() != output_type()) {
+            continue;
+          }
           const std::size_t misalignment = random() % 8;
           SCOPED_TRACE(::testing::Message()
                        << count << " elements, scale " << scale
@@ -212,9 +241,9 @@ TEST_P(EveryTypePair, GivesTheBitsOfTheNaiveLoopAtEveryLengthScaleAndPlace) {
                        << ", place " << static_cast<int>(place)
                        << ", misaligned by " << misalignment);
           const Outcome actual =
-              RunKernel(input_type, input, output_type, parameters, place,
-                        misalignment, first_index);
-          ExpectSame(actual.verdict, expected.verdict, input_type);
+              RunKernel(kernel(), input_type(), input, output_type(),
+                        parameters, place, misalignment, first_index);
+          ExpectSame(actual.verdict, expected.verdict, input_type());
           if (place != Place::kCheckOnly) {
             ASSERT_EQ(actual.elements, expected.elements);
           }
@@ -226,14 +255,13 @@ TEST_P(EveryTypePair, GivesTheBitsOfTheNaiveLoopAtEveryLengthScaleAndPlace) {
 }
 
 TEST_P(EveryTypePair, FindsOneBadElementWhereverItIs) {
-  const auto [input_type, output_type] = GetParam();
   constexpr std::size_t kCount = 2100;
   for (std::size_t bad = 0; bad < kCount; bad += 7) {
-    std::vector<Bits> input(kCount, NearestOf(input_type, 1.0));
-    input[bad] = NearestOf(input_type, -kInfinity);
+    std::vector<Bits> input(kCount, NearestOf(input_type(), 1.0));
+    input[bad] = NearestOf(input_type(), -kInfinity);
     for (bool statistics : {true, false}) {
       const UnscaleVerdict verdict =
-          RunKernel(input_type, input, output_type,
+          RunKernel(kernel(), input_type(), input, output_type(),
                     {.scale = 4.0, .statistics = statistics}, Place::kCheckOnly)
               .verdict;
       ASSERT_EQ(verdict.negative_infinity_count, 1u);

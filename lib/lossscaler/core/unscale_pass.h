@@ -1,0 +1,381 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The one pass of the unscale kernels: read, divide, store, and look at what
+// was stored, in registers.
+//
+// Included by kernels alone, after Eigen and after their overloads of
+//
+//   void Load(const std::byte* from, Group<float>& group, Sixteen);
+//   void Store(Group<float>& group, std::byte* to, Sixteen);
+//
+// for Float16 and BFloat16. Store() leaves in `group` the values as stored; a
+// NaN stays one and keeps its sign, whatever its payload.
+
+#ifndef LOSSSCALER_CORE_UNSCALE_PASS_H_
+#define LOSSSCALER_CORE_UNSCALE_PASS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "lossscaler/core/sixteen_bits.h"
+#include "lossscaler/core/unscale_group.h"
+#include "lossscaler/core/unscale_kernel.h"
+
+namespace lossscaler {
+namespace {  // NOLINT(google-build-namespaces)
+
+// What the arithmetic of a stored type is done in.
+template <typename Stored>
+struct ArithmeticOf {
+  using Type = float;
+};
+template <>
+struct ArithmeticOf<double> {
+  using Type = double;
+};
+template <typename Stored>
+using Arithmetic = typename ArithmeticOf<Stored>::Type;
+
+template <typename A, typename B>
+inline constexpr bool kSame = false;
+template <typename A>
+inline constexpr bool kSame<A, A> = true;
+
+template <typename Stored>
+inline constexpr bool kIsSixteenBits = sizeof(Stored) == 2;
+
+// Few enough elements for a float32 sum, and for a block that has to be looked
+// at again to be still in the first-level cache.
+inline constexpr std::size_t kBlockElements = 1024;
+
+template <typename T>
+inline constexpr T kInfinity = static_cast<T>(__builtin_inf());
+
+template <typename T>
+bool IsFinite(T value) {
+  return value - value == T{0};
+}
+
+// The operations. Each is given a packet and returns it unscaled.
+template <typename T>
+struct Keep {
+  static constexpr bool kChanges = false;
+  explicit Keep(double /*factor*/) {}
+  Packet<T> operator()(const Packet<T>& value) const { return value; }
+};
+
+template <typename T>
+struct Multiply {
+  static constexpr bool kChanges = true;
+  explicit Multiply(double multiplier)
+      : factor(Eigen::internal::pset1<Packet<T>>(static_cast<T>(multiplier))) {}
+  Packet<T> operator()(const Packet<T>& value) const {
+    return Eigen::internal::pmul(value, factor);
+  }
+  Packet<T> factor;
+};
+
+template <typename T>
+struct Divide {
+  static constexpr bool kChanges = true;
+  explicit Divide(double divisor)
+      : factor(Eigen::internal::pset1<Packet<T>>(static_cast<T>(divisor))) {}
+  Packet<T> operator()(const Packet<T>& value) const {
+    return Eigen::internal::pdiv(value, factor);
+  }
+  Packet<T> factor;
+};
+
+// A sum of packets: two of them, so that an addition need not wait for the one
+// before.
+template <typename T>
+struct Accumulator {
+  Packet<T> lanes[2] = {Eigen::internal::pzero(Packet<T>()),
+                        Eigen::internal::pzero(Packet<T>())};
+
+  void Add(std::size_t i, const Packet<T>& value) {
+    lanes[i % 2] = Eigen::internal::padd(lanes[i % 2], value);
+  }
+  void AddSquare(std::size_t i, const Packet<T>& value) {
+    lanes[i % 2] = Eigen::internal::pmadd(value, value, lanes[i % 2]);
+  }
+  void Raise(std::size_t i, const Packet<T>& value) {
+    lanes[i % 2] = Eigen::internal::pmax(lanes[i % 2], value);
+  }
+  T sum() const {
+    return Eigen::internal::predux(Eigen::internal::padd(lanes[0], lanes[1]));
+  }
+  T maximum() const {
+    return Eigen::internal::predux_max(
+        Eigen::internal::pmax(lanes[0], lanes[1]));
+  }
+  std::uint64_t count() const { return static_cast<std::uint64_t>(sum()); }
+};
+
+// A block of whole groups that has been stored at `stored`.
+template <typename T>
+struct Block {
+  std::byte* stored;
+  std::size_t groups;
+  // Of its first element in the call.
+  std::uint64_t first_index;
+};
+
+// In float32 the squares of 1,024 values up to 2^58 stay below infinity, and
+// what the squares of the smaller ones lose to underflow (at most 2^-150 each)
+// is less than 2^-39 of the square of a maximum of 2^-50.
+inline bool CanSum(float maximum) {
+  return maximum == 0.0f || (maximum >= 0x1p-50f && maximum <= 0x1p58f);
+}
+inline bool CanSum(double /*maximum*/) { return true; }
+
+template <typename Out>
+double SumOfFiniteSquaresInDouble(const Block<Out>& block) {
+  using T = Arithmetic<Out>;
+  constexpr std::size_t kElements = Group<T>::kElements;
+  double lanes[kElements] = {};
+  for (std::size_t g = 0; g < block.groups; ++g) {
+    Group<T> group;
+    Load(block.stored + g * kElements * sizeof(Out), group, Out{});
+    T values[kElements];
+    Store(group, reinterpret_cast<std::byte*>(values), T{});
+    for (std::size_t i = 0; i < kElements; ++i) {
+      const double value = IsFinite(values[i]) ? values[i] : T{0};
+      lanes[i] += value * value;
+    }
+  }
+  double sum = 0.0;
+  for (const double lane : lanes) sum += lane;
+  return sum;
+}
+
+// Index in the block of the first element that is not finite; there is one.
+template <typename Out>
+std::size_t FirstBad(const Block<Out>& block) {
+  using T = Arithmetic<Out>;
+  constexpr std::size_t kElements = Group<T>::kElements;
+  for (std::size_t g = 0; g < block.groups; ++g) {
+    Group<T> group;
+    Load(block.stored + g * kElements * sizeof(Out), group, Out{});
+    T values[kElements];
+    Store(group, reinterpret_cast<std::byte*>(values), T{});
+    for (std::size_t i = 0; i < kElements; ++i) {
+      if (!IsFinite(values[i])) return g * kElements + i;
+    }
+  }
+  return block.groups * kElements;
+}
+
+// The careful pass over a block that holds a NaN or an infinity, or whose sum
+// needs float64.
+template <bool kStatistics, typename Out>
+[[gnu::noinline]] void LookAgain(const Block<Out>& block,
+                                 KernelFindings& findings) {
+  using T = Arithmetic<Out>;
+  namespace e = Eigen::internal;
+  const Packet<T> zero = e::pzero(Packet<T>());
+  const Packet<T> one = e::pset1<Packet<T>>(T{1});
+  const Packet<T> infinity = e::pset1<Packet<T>>(kInfinity<T>);
+  Accumulator<T> nans;
+  Accumulator<T> positive;
+  Accumulator<T> negative;
+  Accumulator<T> squares;
+  Accumulator<T> maximum;
+  for (std::size_t g = 0; g < block.groups; ++g) {
+    Group<T> group;
+    Load(block.stored + g * Group<T>::kElements * sizeof(Out), group, Out{});
+    for (std::size_t i = 0; i < Group<T>::kPackets; ++i) {
+      const Packet<T> value = group.packets[i];
+      nans.Add(i, e::pandnot(one, e::pcmp_eq(value, value)));
+      positive.Add(i, e::pand(one, e::pcmp_eq(value, infinity)));
+      negative.Add(i, e::pand(one, e::pcmp_eq(e::pnegate(value), infinity)));
+      if constexpr (kStatistics) {
+        const Packet<T> finite =
+            e::pand(value, e::pcmp_eq(e::psub(value, value), zero));
+        squares.AddSquare(i, finite);
+        maximum.Raise(i, e::pabs(finite));
+      }
+    }
+  }
+  findings.nan_count += nans.count();
+  findings.positive_infinity_count += positive.count();
+  findings.negative_infinity_count += negative.count();
+  const bool bad = nans.count() + positive.count() + negative.count() > 0;
+  if (bad && findings.first_bad == KernelFindings::kNone) {
+    findings.first_bad = block.first_index + FirstBad(block);
+  }
+  if constexpr (kStatistics) {
+    const T largest = maximum.maximum();
+    findings.sum_of_squares += CanSum(largest)
+                                   ? static_cast<double>(squares.sum())
+                                   : SumOfFiniteSquaresInDouble(block);
+    if (largest > findings.absolute_maximum) {
+      findings.absolute_maximum = largest;
+    }
+  }
+}
+
+// NaN as documented, where the fast conversions are free to differ.
+template <bool kChanges, typename In, typename Out>
+[[gnu::noinline]] void MendNaNs(const std::byte* input,
+                                const Block<Out>& block) {
+  const std::size_t count = block.groups * Group<Arithmetic<Out>>::kElements;
+  if constexpr (kChanges && kIsSixteenBits<Out>) {
+    for (std::size_t i = 0; i < count; ++i) {
+      Out value;
+      std::memcpy(&value, block.stored + i * sizeof(Out), sizeof(Out));
+      value = WithoutPayload(value);
+      std::memcpy(block.stored + i * sizeof(Out), &value, sizeof(Out));
+    }
+  }
+  if constexpr (!kChanges && !kSame<In, Out>) {
+    // A processor's own conversion makes signalling NaNs quiet.
+    for (std::size_t i = 0; i < count; ++i) {
+      In value;
+      std::memcpy(&value, input + i * sizeof(In), sizeof(In));
+      const std::uint32_t wide = WidenedBits(value);
+      std::memcpy(block.stored + i * sizeof(Out), &wide, sizeof(Out));
+    }
+  }
+}
+
+template <bool kStatistics, typename In, typename Out, typename Operation>
+void UnscaleBlock(const std::byte* input, const Block<Out>& block,
+                  const Operation& operation, KernelFindings& findings) {
+  using T = Arithmetic<In>;
+  namespace e = Eigen::internal;
+  constexpr std::size_t kElements = Group<T>::kElements;
+  const Packet<T> zero = e::pzero(Packet<T>());
+  const Packet<T> one = e::pset1<Packet<T>>(T{1});
+  Accumulator<T> flushed;
+  Accumulator<T> poison;
+  Accumulator<T> squares;
+  Accumulator<T> maximum;
+  for (std::size_t g = 0; g < block.groups; ++g) {
+    const std::byte* from = input + g * kElements * sizeof(In);
+    std::byte* to = block.stored + g * kElements * sizeof(Out);
+    Group<T> before;
+    Load(from, before, In{});
+    Group<T> after;
+    for (std::size_t i = 0; i < Group<T>::kPackets; ++i) {
+      after.packets[i] = operation(before.packets[i]);
+    }
+    if constexpr (!Operation::kChanges && kSame<In, Out>) {
+      std::memmove(to, from, kElements * sizeof(Out));
+    } else {
+      Store(after, to, Out{});
+    }
+    for (std::size_t i = 0; i < Group<T>::kPackets; ++i) {
+      const Packet<T> value = after.packets[i];
+      if constexpr (Operation::kChanges) {
+        const Packet<T> vanished = e::pandnot(
+            e::pcmp_eq(value, zero), e::pcmp_eq(before.packets[i], zero));
+        flushed.Add(i, e::pand(one, vanished));
+      }
+      if constexpr (kStatistics) {
+        squares.AddSquare(i, value);
+        maximum.Raise(i, e::pabs(value));
+      } else {
+        // 0 for a finite value, NaN otherwise.
+        poison.Add(i, e::psub(value, value));
+      }
+    }
+  }
+  if constexpr (Operation::kChanges) {
+    findings.flushed_to_zero += flushed.count();
+  }
+  if constexpr (kStatistics) {
+    // A NaN or an infinity would have made the sum one.
+    const T sum = squares.sum();
+    const T largest = maximum.maximum();
+    if (IsFinite(sum) && CanSum(largest)) {
+      findings.sum_of_squares += static_cast<double>(sum);
+      if (largest > findings.absolute_maximum) {
+        findings.absolute_maximum = largest;
+      }
+      return;
+    }
+  } else {
+    if (IsFinite(poison.sum())) return;
+  }
+  LookAgain<kStatistics>(block, findings);
+  MendNaNs<Operation::kChanges, In>(input, block);
+}
+
+template <bool kStatistics, typename In, typename Out, typename Operation>
+KernelFindings Run(const KernelCall& call) {
+  constexpr std::size_t kElements = Group<Arithmetic<In>>::kElements;
+  const Operation operation(call.factor);
+  const auto* input = static_cast<const std::byte*>(call.input);
+  auto* output = static_cast<std::byte*>(call.output);
+  KernelFindings findings;
+  // Where results are stored that nobody wants.
+  alignas(64) std::byte unwanted[kBlockElements * sizeof(Out)];
+  std::size_t begin = 0;
+  while (call.count - begin >= kElements) {
+    const std::size_t rest = (call.count - begin) / kElements;
+    const std::size_t most = kBlockElements / kElements;
+    const std::size_t groups = rest < most ? rest : most;
+    const Block<Out> block = {
+        output != nullptr ? output + begin * sizeof(Out) : unwanted, groups,
+        begin};
+    UnscaleBlock<kStatistics, In>(input + begin * sizeof(In), block, operation,
+                                  findings);
+    begin += groups * kElements;
+  }
+  if (const std::size_t rest = call.count - begin; rest > 0) {
+    // Zeros in the last places change nothing.
+    alignas(64) std::byte last[kElements * sizeof(In)] = {};
+    std::memcpy(last, input + begin * sizeof(In), rest * sizeof(In));
+    UnscaleBlock<kStatistics, In>(last, Block<Out>{unwanted, 1, begin},
+                                  operation, findings);
+    if (output != nullptr) {
+      std::memcpy(output + begin * sizeof(Out), unwanted, rest * sizeof(Out));
+    }
+  }
+  return findings;
+}
+
+template <typename In, typename Out, typename Operation>
+KernelFindings RunWithOrWithoutStatistics(const KernelCall& call) {
+  return call.statistics ? Run<true, In, Out, Operation>(call)
+                         : Run<false, In, Out, Operation>(call);
+}
+
+template <typename In, typename Out>
+KernelFindings RunOperation(const KernelCall& call) {
+  using T = Arithmetic<In>;
+  switch (call.operation) {
+    case UnscaleOperation::kKeep:
+      return RunWithOrWithoutStatistics<In, Out, Keep<T>>(call);
+    case UnscaleOperation::kMultiply:
+      return RunWithOrWithoutStatistics<In, Out, Multiply<T>>(call);
+    case UnscaleOperation::kDivide:
+      return RunWithOrWithoutStatistics<In, Out, Divide<T>>(call);
+  }
+  return {};
+}
+
+KernelFindings RunTypes(const KernelCall& call) {
+  const bool widen = call.output_type != call.input_type;
+  switch (call.input_type) {
+    case ElementType::kFloat32:
+      return RunOperation<float, float>(call);
+    case ElementType::kFloat16:
+      return widen ? RunOperation<Float16, float>(call)
+                   : RunOperation<Float16, Float16>(call);
+    case ElementType::kBFloat16:
+      return widen ? RunOperation<BFloat16, float>(call)
+                   : RunOperation<BFloat16, BFloat16>(call);
+    case ElementType::kFloat64:
+      return RunOperation<double, double>(call);
+  }
+  return {};
+}
+
+}  // namespace
+}  // namespace lossscaler
+
+#endif  // LOSSSCALER_CORE_UNSCALE_PASS_H_
