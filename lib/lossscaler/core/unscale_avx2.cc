@@ -13,10 +13,12 @@
 #include "Eigen/Core"
 // Eigen first: these use it under its other name.
 #include <cstddef>
+#include <cstdint>
 
 #include "lossscaler/core/sixteen_bits.h"
 #include "lossscaler/core/unscale_group.h"
 #include "lossscaler/core/unscale_kernel.h"
+#include "lossscaler/core/vanished_counter.h"
 
 namespace lossscaler {
 namespace {
@@ -76,6 +78,40 @@ void Store(Group<float>& group, std::byte* to, BFloat16 /*stored_type*/) {
       _mm256_packus_epi32(rounded[0], rounded[1]), 0b11011000);
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), packed);
 }
+
+// On integers: comparisons of floats are done where divisions are, and would
+// hold them up.
+template <>
+class VanishedCounter<float> {
+ public:
+  explicit VanishedCounter(float largest_that_vanishes)
+      : bound_(_mm256_set1_epi32(static_cast<int>(
+            2 * __builtin_bit_cast(std::uint32_t, largest_that_vanishes) +
+            0x80000000u))) {}
+
+  // Without its sign and less one, zero is the largest of unsigned integers;
+  // the highest bit is turned because comparisons are signed.
+  void Add(std::size_t i, const Packet8f& before) {
+    namespace e = Eigen::internal;
+    const auto bits = e::preinterpret<Packet8i, Packet8f>(before);
+    const Packet8i order =
+        e::padd(e::padd(bits, bits), e::pset1<Packet8i>(0x7fffffff));
+    counts_[i] = e::psub(counts_[i], _mm256_cmpgt_epi32(bound_, order));
+  }
+
+  std::uint64_t count() const {
+    namespace e = Eigen::internal;
+    int lanes[8];
+    e::pstoreu(lanes, e::padd(counts_[0], counts_[1]));
+    std::uint64_t sum = 0;
+    for (const int lane : lanes) sum += static_cast<std::uint64_t>(lane);
+    return sum;
+  }
+
+ private:
+  Packet8i bound_;
+  Packet8i counts_[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+};
 
 }  // namespace
 }  // namespace lossscaler

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Group: 64 bytes of float32 or float64 in registers, the step of the unscale
-// kernels. Independent of how wide a register is.
+// kernels; and Accumulator: a sum over groups. Independent of how wide a
+// register is.
 //
 // Included by kernels alone, after Eigen: see unscale_kernel.h.
 
@@ -10,6 +11,7 @@
 #define LOSSSCALER_CORE_UNSCALE_GROUP_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 namespace lossscaler {
@@ -64,6 +66,32 @@ void Store(Group<T>& group, std::byte* to, T /*stored_type*/) {
     StorePacket<T>(group.packets[i], to + i * sizeof(Packet<T>));
   }
 }
+
+// A sum of packets: two of them, so that an addition need not wait for the one
+// before.
+template <typename T>
+struct Accumulator {
+  Packet<T> lanes[2] = {Eigen::internal::pzero(Packet<T>()),
+                        Eigen::internal::pzero(Packet<T>())};
+
+  void Add(std::size_t i, const Packet<T>& value) {
+    lanes[i % 2] = Eigen::internal::padd(lanes[i % 2], value);
+  }
+  void AddSquare(std::size_t i, const Packet<T>& value) {
+    lanes[i % 2] = Eigen::internal::pmadd(value, value, lanes[i % 2]);
+  }
+  void Raise(std::size_t i, const Packet<T>& value) {
+    lanes[i % 2] = Eigen::internal::pmax(lanes[i % 2], value);
+  }
+  T sum() const {
+    return Eigen::internal::predux(Eigen::internal::padd(lanes[0], lanes[1]));
+  }
+  T maximum() const {
+    return Eigen::internal::predux_max(
+        Eigen::internal::pmax(lanes[0], lanes[1]));
+  }
+  std::uint64_t count() const { return static_cast<std::uint64_t>(sum()); }
+};
 
 }  // namespace
 }  // namespace lossscaler

@@ -22,6 +22,7 @@
 #include "lossscaler/core/sixteen_bits.h"
 #include "lossscaler/core/unscale_group.h"
 #include "lossscaler/core/unscale_kernel.h"
+#include "lossscaler/core/vanished_counter.h"
 
 namespace lossscaler {
 namespace {  // NOLINT(google-build-namespaces)
@@ -43,6 +44,17 @@ inline constexpr bool kSame = false;
 template <typename A>
 inline constexpr bool kSame<A, A> = true;
 
+template <std::size_t kSize>
+struct Unsigned {
+  using Type = std::uint32_t;
+};
+template <>
+struct Unsigned<8> {
+  using Type = std::uint64_t;
+};
+template <std::size_t kSize>
+using UnsignedOf = typename Unsigned<kSize>::Type;
+
 template <typename Stored>
 inline constexpr bool kIsSixteenBits = sizeof(Stored) == 2;
 
@@ -58,61 +70,61 @@ bool IsFinite(T value) {
   return value - value == T{0};
 }
 
-// The operations. Each is given a packet and returns it unscaled.
+// The operations. Each is given a value, or a packet of them, and returns it
+// unscaled.
 template <typename T>
 struct Keep {
   static constexpr bool kChanges = false;
   explicit Keep(double /*factor*/) {}
-  Packet<T> operator()(const Packet<T>& value) const { return value; }
+  T operator()(T value) const { return value; }
+  Packet<T> OfPacket(const Packet<T>& value) const { return value; }
 };
 
 template <typename T>
 struct Multiply {
   static constexpr bool kChanges = true;
-  explicit Multiply(double multiplier)
-      : factor(Eigen::internal::pset1<Packet<T>>(static_cast<T>(multiplier))) {}
-  Packet<T> operator()(const Packet<T>& value) const {
-    return Eigen::internal::pmul(value, factor);
+  explicit Multiply(double multiplier) : factor(static_cast<T>(multiplier)) {}
+  T operator()(T value) const { return value * factor; }
+  Packet<T> OfPacket(const Packet<T>& value) const {
+    return Eigen::internal::pmul(value,
+                                 Eigen::internal::pset1<Packet<T>>(factor));
   }
-  Packet<T> factor;
+  T factor;
 };
 
 template <typename T>
 struct Divide {
   static constexpr bool kChanges = true;
-  explicit Divide(double divisor)
-      : factor(Eigen::internal::pset1<Packet<T>>(static_cast<T>(divisor))) {}
-  Packet<T> operator()(const Packet<T>& value) const {
-    return Eigen::internal::pdiv(value, factor);
+  explicit Divide(double divisor) : factor(static_cast<T>(divisor)) {}
+  T operator()(T value) const { return value / factor; }
+  Packet<T> OfPacket(const Packet<T>& value) const {
+    return Eigen::internal::pdiv(value,
+                                 Eigen::internal::pset1<Packet<T>>(factor));
   }
-  Packet<T> factor;
+  T factor;
 };
 
-// A sum of packets: two of them, so that an addition need not wait for the one
-// before.
-template <typename T>
-struct Accumulator {
-  Packet<T> lanes[2] = {Eigen::internal::pzero(Packet<T>()),
-                        Eigen::internal::pzero(Packet<T>())};
+inline bool IsStoredAsZero(float value, float /*stored_type*/) {
+  return value == 0.0f;
+}
+inline bool IsStoredAsZero(double value, double /*stored_type*/) {
+  return value == 0.0;
+}
+inline bool IsStoredAsZero(float value, Float16 /*stored_type*/) {
+  return NearestFloat16(value) == 0;
+}
+inline bool IsStoredAsZero(float value, BFloat16 /*stored_type*/) {
+  return NearestBFloat16(value) == 0;
+}
 
-  void Add(std::size_t i, const Packet<T>& value) {
-    lanes[i % 2] = Eigen::internal::padd(lanes[i % 2], value);
-  }
-  void AddSquare(std::size_t i, const Packet<T>& value) {
-    lanes[i % 2] = Eigen::internal::pmadd(value, value, lanes[i % 2]);
-  }
-  void Raise(std::size_t i, const Packet<T>& value) {
-    lanes[i % 2] = Eigen::internal::pmax(lanes[i % 2], value);
-  }
-  T sum() const {
-    return Eigen::internal::predux(Eigen::internal::padd(lanes[0], lanes[1]));
-  }
-  T maximum() const {
-    return Eigen::internal::predux_max(
-        Eigen::internal::pmax(lanes[0], lanes[1]));
-  }
-  std::uint64_t count() const { return static_cast<std::uint64_t>(sum()); }
-};
+template <typename Out, typename Operation>
+Arithmetic<Out> LargestThatVanishes(const Operation& operation) {
+  using T = Arithmetic<Out>;
+  using Bits = UnsignedOf<sizeof(T)>;
+  if constexpr (!Operation::kChanges) return T{0};
+  return LargestThat<T, Bits>(
+      [&](T value) { return IsStoredAsZero(operation(value), Out{}); });
+}
 
 // A block of whole groups that has been stored at `stored`.
 template <typename T>
@@ -243,37 +255,38 @@ template <bool kChanges, typename In, typename Out>
 
 template <bool kStatistics, typename In, typename Out, typename Operation>
 void UnscaleBlock(const std::byte* input, const Block<Out>& block,
-                  const Operation& operation, KernelFindings& findings) {
+                  Operation operation, Arithmetic<Out> largest_that_vanishes,
+                  KernelFindings& findings) {
   using T = Arithmetic<In>;
   namespace e = Eigen::internal;
   constexpr std::size_t kElements = Group<T>::kElements;
-  const Packet<T> zero = e::pzero(Packet<T>());
-  const Packet<T> one = e::pset1<Packet<T>>(T{1});
-  Accumulator<T> flushed;
+  VanishedCounter<T> vanished(largest_that_vanishes);
   Accumulator<T> poison;
   Accumulator<T> squares;
   Accumulator<T> maximum;
-  for (std::size_t g = 0; g < block.groups; ++g) {
-    const std::byte* from = input + g * kElements * sizeof(In);
-    std::byte* to = block.stored + g * kElements * sizeof(Out);
+  // Copies, since what is stored could be anything for all the compiler knows.
+  const std::byte* from = input;
+  std::byte* to = block.stored;
+  const std::byte* const end = from + block.groups * kElements * sizeof(In);
+  for (; from != end;
+       from += kElements * sizeof(In), to += kElements * sizeof(Out)) {
     Group<T> before;
     Load(from, before, In{});
     Group<T> after;
     for (std::size_t i = 0; i < Group<T>::kPackets; ++i) {
-      after.packets[i] = operation(before.packets[i]);
+      after.packets[i] = operation.OfPacket(before.packets[i]);
     }
-    if constexpr (!Operation::kChanges && kSame<In, Out>) {
-      std::memmove(to, from, kElements * sizeof(Out));
+    if constexpr (!Operation::kChanges && kIsSixteenBits<Out>) {
+      // Not narrowed: that would lose the payload of a NaN.
+      std::byte same[kElements * sizeof(Out)];
+      std::memcpy(same, from, sizeof(same));
+      std::memcpy(to, same, sizeof(same));
     } else {
       Store(after, to, Out{});
     }
     for (std::size_t i = 0; i < Group<T>::kPackets; ++i) {
       const Packet<T> value = after.packets[i];
-      if constexpr (Operation::kChanges) {
-        const Packet<T> vanished = e::pandnot(
-            e::pcmp_eq(value, zero), e::pcmp_eq(before.packets[i], zero));
-        flushed.Add(i, e::pand(one, vanished));
-      }
+      if constexpr (Operation::kChanges) vanished.Add(i, before.packets[i]);
       if constexpr (kStatistics) {
         squares.AddSquare(i, value);
         maximum.Raise(i, e::pabs(value));
@@ -284,7 +297,7 @@ void UnscaleBlock(const std::byte* input, const Block<Out>& block,
     }
   }
   if constexpr (Operation::kChanges) {
-    findings.flushed_to_zero += flushed.count();
+    findings.flushed_to_zero += vanished.count();
   }
   if constexpr (kStatistics) {
     // A NaN or an infinity would have made the sum one.
@@ -308,6 +321,7 @@ template <bool kStatistics, typename In, typename Out, typename Operation>
 KernelFindings Run(const KernelCall& call) {
   constexpr std::size_t kElements = Group<Arithmetic<In>>::kElements;
   const Operation operation(call.factor);
+  const auto largest_that_vanishes = LargestThatVanishes<Out>(operation);
   const auto* input = static_cast<const std::byte*>(call.input);
   auto* output = static_cast<std::byte*>(call.output);
   KernelFindings findings;
@@ -322,7 +336,7 @@ KernelFindings Run(const KernelCall& call) {
         output != nullptr ? output + begin * sizeof(Out) : unwanted, groups,
         begin};
     UnscaleBlock<kStatistics, In>(input + begin * sizeof(In), block, operation,
-                                  findings);
+                                  largest_that_vanishes, findings);
     begin += groups * kElements;
   }
   if (const std::size_t rest = call.count - begin; rest > 0) {
@@ -330,7 +344,7 @@ KernelFindings Run(const KernelCall& call) {
     alignas(64) std::byte last[kElements * sizeof(In)] = {};
     std::memcpy(last, input + begin * sizeof(In), rest * sizeof(In));
     UnscaleBlock<kStatistics, In>(last, Block<Out>{unwanted, 1, begin},
-                                  operation, findings);
+                                  operation, largest_that_vanishes, findings);
     if (output != nullptr) {
       std::memcpy(output + begin * sizeof(Out), unwanted, rest * sizeof(Out));
     }
