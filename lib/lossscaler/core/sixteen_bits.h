@@ -48,7 +48,7 @@ inline std::uint32_t WidenedBits(BFloat16 value) {
 }
 
 // The nearest, ties to even. A NaN keeps its sign alone.
-inline std::uint16_t NearestFloat16(float value) {
+inline Float16 Nearest(float value, Float16 /*type*/) {
   constexpr std::int32_t kRebias = (127 - 15) << 23;
   const auto bits = __builtin_bit_cast(std::int32_t, value);
   const std::int32_t magnitude = bits & 0x7fffffff;
@@ -66,15 +66,15 @@ inline std::uint16_t NearestFloat16(float value) {
       magnitude > 0x7f800000 ? Float16::kQuietNaN : Float16::kInfinity;
   // From 2^16 on; what rounds up to it has carried into the exponent.
   const std::int32_t rounded = magnitude >= (127 + 16) << 23 ? large : finite;
-  return static_cast<std::uint16_t>(((bits >> 16) & 0x8000) | rounded);
+  return {static_cast<std::uint16_t>(((bits >> 16) & 0x8000) | rounded)};
 }
 
 // The nearest, ties to even, of a value that is no NaN or one that was
 // widened from a bfloat16: others could round to something else.
-inline std::uint16_t NearestBFloat16(float value) {
+inline BFloat16 Nearest(float value, BFloat16 /*type*/) {
   const auto bits = __builtin_bit_cast(std::uint32_t, value);
-  return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >>
-                                    16);
+  const std::uint32_t odd = (bits >> 16) & 1u;
+  return {static_cast<std::uint16_t>((bits + 0x7fffu + odd) >> 16)};
 }
 
 // A NaN without its payload, anything else as it is.

@@ -4,12 +4,25 @@
 // The unscale kernel: divides gradients by the scale and tests them, in one
 // pass over memory.
 //
-// Arithmetic is float32 for float32, float16 and bfloat16 input, float64 for
-// float64 input (the scale, or its reciprocal, is rounded to that type). The
-// operation is elementwise; a matrix is a run of elements like any other. A
-// NaN that is divided and stored in 16 bits keeps its sign, not its payload.
+//   divide:                 out = f32(g) / f32(scale)
+//   multiply by reciprocal: out = f32(g) * f32(1 / f64(scale))
 //
-// Thread safety: free functions without state.
+// rounded to nearest, ties to even, into the stored type. Arithmetic is float32
+// for float32, float16 and bfloat16 input; for float64 input f64 takes the
+// place of f32. The operation is elementwise; a matrix is a run of elements
+// like any other. A NaN that is divided and stored in 16 bits keeps its sign,
+// not its payload. A scale that is a power of two, as they mostly are, is
+// multiplied by its reciprocal where that has the same bits.
+//
+// On x86-64 there are two kernels, for SSE2 and for AVX2 with F16C, and a call
+// takes what the processor and its operating system can run; elsewhere there is
+// one. Stored results, counts, index and maximum have the same bits on each;
+// sums are within the tolerance stated below. Neither fuses multiplications and
+// additions. Results rely on the default floating-point environment: rounding
+// to nearest, and subnormal numbers not flushed to zero.
+//
+// A call uses the calling thread alone. Thread safety: free functions; what
+// they share is set once and never changes.
 
 #ifndef LOSSSCALER_CORE_UNSCALE_H_
 #define LOSSSCALER_CORE_UNSCALE_H_

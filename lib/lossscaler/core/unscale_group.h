@@ -54,14 +54,14 @@ void StorePacket(const Packet<T>& packet, std::byte* to) {
 }
 
 template <typename T>
-void Load(const std::byte* from, Group<T>& group, T /*stored_type*/) {
+void Load(const std::byte* from, Group<T>& group) {
   for (std::size_t i = 0; i < Group<T>::kPackets; ++i) {
     group.packets[i] = LoadPacket<T>(from + i * sizeof(Packet<T>));
   }
 }
 
 template <typename T>
-void Store(Group<T>& group, std::byte* to, T /*stored_type*/) {
+void Store(const Group<T>& group, std::byte* to) {
   for (std::size_t i = 0; i < Group<T>::kPackets; ++i) {
     StorePacket<T>(group.packets[i], to + i * sizeof(Packet<T>));
   }

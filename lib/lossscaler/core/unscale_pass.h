@@ -4,13 +4,21 @@
 // The one pass of the unscale kernels: read, divide, store, and look at what
 // was stored, in registers.
 //
-// Included by kernels alone, after Eigen and after their overloads of
+// Included by kernels alone, after Eigen and after their own
 //
-//   void Load(const std::byte* from, Group<float>& group, Sixteen);
-//   void Store(Group<float>& group, std::byte* to, Sixteen);
+//   void Load(const std::byte* from, Group<float>& group, In, Out);
+//   template <typename Out> struct Words;      a group of 16 bits an element
+//   Words<Out> LoadWords(const std::byte* from, Out);
+//   Words<Out> Narrow(const Group<float>& group, Out);
+//   void Widen(const Words<Out>& words, Group<float>& group);
+//   void StoreWords(const Words<Out>& words, std::byte* to);
+//   template <typename Out> class WordsMaximum;
+//                                              Raise(Words<Out>), maximum():
+//                                              the largest without its sign
 //
-// for Float16 and BFloat16. Store() leaves in `group` the values as stored; a
-// NaN stays one and keeps its sign, whatever its payload.
+// In and Out are Float16, BFloat16 or, as Out, float. Where both have 16 bits
+// a group may hold its elements in another order. A NaN that is narrowed stays
+// one and keeps its sign, whatever its payload.
 
 #ifndef LOSSSCALER_CORE_UNSCALE_PASS_H_
 #define LOSSSCALER_CORE_UNSCALE_PASS_H_
@@ -58,9 +66,9 @@ using UnsignedOf = typename Unsigned<kSize>::Type;
 template <typename Stored>
 inline constexpr bool kIsSixteenBits = sizeof(Stored) == 2;
 
-// Few enough elements for a float32 sum, and for a block that has to be looked
-// at again to be still in the first-level cache.
-inline constexpr std::size_t kBlockElements = 1024;
+// Few enough elements for a float32 sum, or to be looked at again in the cache.
+template <bool kStatistics>
+inline constexpr std::size_t kBlockElements = kStatistics ? 1024 : 4096;
 
 template <typename T>
 inline constexpr T kInfinity = static_cast<T>(__builtin_inf());
@@ -110,11 +118,9 @@ inline bool IsStoredAsZero(float value, float /*stored_type*/) {
 inline bool IsStoredAsZero(double value, double /*stored_type*/) {
   return value == 0.0;
 }
-inline bool IsStoredAsZero(float value, Float16 /*stored_type*/) {
-  return NearestFloat16(value) == 0;
-}
-inline bool IsStoredAsZero(float value, BFloat16 /*stored_type*/) {
-  return NearestBFloat16(value) == 0;
+template <typename Sixteen>
+bool IsStoredAsZero(float value, Sixteen stored_type) {
+  return Nearest(value, stored_type).bits == 0;
 }
 
 template <typename Out, typename Operation>
@@ -143,6 +149,94 @@ inline bool CanSum(float maximum) {
 }
 inline bool CanSum(double /*maximum*/) { return true; }
 
+// Elements as they lie in memory.
+template <typename In, typename Out>
+void Read(const std::byte* from, Group<Arithmetic<In>>& group) {
+  if constexpr (kIsSixteenBits<In>) {
+    Load(from, group, In{}, Out{});
+  } else {
+    Load(from, group);
+  }
+}
+
+// Adds to what was found, unless the sum needs float64.
+template <typename T>
+bool AddStatistics(T sum_of_squares, T maximum, KernelFindings& findings) {
+  if (!CanSum(maximum)) return false;
+  findings.sum_of_squares += static_cast<double>(sum_of_squares);
+  if (maximum > findings.absolute_maximum) findings.absolute_maximum = maximum;
+  return true;
+}
+
+// Looks at the floats of a block as they are stored.
+template <bool kStatistics, typename T>
+class GroupInspection {
+ public:
+  void Add(const Group<T>& group) {
+    for (std::size_t i = 0; i < Group<T>::kPackets; ++i) {
+      const Packet<T>& value = group.packets[i];
+      if constexpr (kStatistics) {
+        sum_.AddSquare(i, value);
+        maximum_.Raise(i, Eigen::internal::pabs(value));
+      } else {
+        // 0 for a finite value, NaN otherwise.
+        sum_.Add(i, Eigen::internal::psub(value, value));
+      }
+    }
+  }
+
+  // Whether no second look is needed; if so, what was found is in `findings`.
+  bool Conclude(KernelFindings& findings) const {
+    const T sum = sum_.sum();
+    if (!IsFinite(sum)) return false;
+    if constexpr (!kStatistics) return true;
+    return AddStatistics(sum, maximum_.maximum(), findings);
+  }
+
+ private:
+  Accumulator<T> sum_;
+  Accumulator<T> maximum_;
+};
+
+// The same in 16 bits, where the largest magnitude, as an integer, also says
+// whether all are finite.
+template <bool kStatistics, typename Out>
+class WordsInspection {
+ public:
+  void Add(const Words<Out>& words) {
+    maximum_.Raise(words);
+    if constexpr (kStatistics) {
+      Group<float> group;
+      Widen(words, group);
+      for (std::size_t i = 0; i < Group<float>::kPackets; ++i) {
+        squares_.AddSquare(i, group.packets[i]);
+      }
+    }
+  }
+
+  bool Conclude(KernelFindings& findings) const {
+    const Out maximum = maximum_.maximum();
+    if (maximum.bits >= Out::kInfinity) return false;
+    if constexpr (!kStatistics) return true;
+    return AddStatistics(squares_.sum(),
+                         __builtin_bit_cast(float, WidenedBits(maximum)),
+                         findings);
+  }
+
+ private:
+  WordsMaximum<Out> maximum_;
+  Accumulator<float> squares_;
+};
+
+template <bool kStatistics, typename Out, bool kWords>
+struct InspectionOf {
+  using Type = GroupInspection<kStatistics, Out>;
+};
+template <bool kStatistics, typename Out>
+struct InspectionOf<kStatistics, Out, true> {
+  using Type = WordsInspection<kStatistics, Out>;
+};
+
 template <typename Out>
 double SumOfFiniteSquaresInDouble(const Block<Out>& block) {
   using T = Arithmetic<Out>;
@@ -150,9 +244,9 @@ double SumOfFiniteSquaresInDouble(const Block<Out>& block) {
   double lanes[kElements] = {};
   for (std::size_t g = 0; g < block.groups; ++g) {
     Group<T> group;
-    Load(block.stored + g * kElements * sizeof(Out), group, Out{});
+    Read<Out, Out>(block.stored + g * kElements * sizeof(Out), group);
     T values[kElements];
-    Store(group, reinterpret_cast<std::byte*>(values), T{});
+    Store(group, reinterpret_cast<std::byte*>(values));
     for (std::size_t i = 0; i < kElements; ++i) {
       const double value = IsFinite(values[i]) ? values[i] : T{0};
       lanes[i] += value * value;
@@ -163,21 +257,21 @@ double SumOfFiniteSquaresInDouble(const Block<Out>& block) {
   return sum;
 }
 
+inline bool IsStoredFinite(float value) { return IsFinite(value); }
+inline bool IsStoredFinite(double value) { return IsFinite(value); }
+template <typename Sixteen>
+bool IsStoredFinite(Sixteen value) {
+  return (value.bits & 0x7fffu) < Sixteen::kInfinity;
+}
+
 // Index in the block of the first element that is not finite; there is one.
 template <typename Out>
 std::size_t FirstBad(const Block<Out>& block) {
-  using T = Arithmetic<Out>;
-  constexpr std::size_t kElements = Group<T>::kElements;
-  for (std::size_t g = 0; g < block.groups; ++g) {
-    Group<T> group;
-    Load(block.stored + g * kElements * sizeof(Out), group, Out{});
-    T values[kElements];
-    Store(group, reinterpret_cast<std::byte*>(values), T{});
-    for (std::size_t i = 0; i < kElements; ++i) {
-      if (!IsFinite(values[i])) return g * kElements + i;
-    }
+  for (std::size_t i = 0;; ++i) {
+    Out value;
+    std::memcpy(&value, block.stored + i * sizeof(Out), sizeof(Out));
+    if (!IsStoredFinite(value)) return i;
   }
-  return block.groups * kElements;
 }
 
 // The careful pass over a block that holds a NaN or an infinity, or whose sum
@@ -197,7 +291,7 @@ template <bool kStatistics, typename Out>
   Accumulator<T> maximum;
   for (std::size_t g = 0; g < block.groups; ++g) {
     Group<T> group;
-    Load(block.stored + g * Group<T>::kElements * sizeof(Out), group, Out{});
+    Read<Out, Out>(block.stored + g * Group<T>::kElements * sizeof(Out), group);
     for (std::size_t i = 0; i < Group<T>::kPackets; ++i) {
       const Packet<T> value = group.packets[i];
       nans.Add(i, e::pandnot(one, e::pcmp_eq(value, value)));
@@ -219,12 +313,9 @@ template <bool kStatistics, typename Out>
     findings.first_bad = block.first_index + FirstBad(block);
   }
   if constexpr (kStatistics) {
-    const T largest = maximum.maximum();
-    findings.sum_of_squares += CanSum(largest)
-                                   ? static_cast<double>(squares.sum())
-                                   : SumOfFiniteSquaresInDouble(block);
-    if (largest > findings.absolute_maximum) {
-      findings.absolute_maximum = largest;
+    if (!AddStatistics(squares.sum(), maximum.maximum(), findings)) {
+      AddStatistics(SumOfFiniteSquaresInDouble(block),
+                    static_cast<double>(maximum.maximum()), findings);
     }
   }
 }
@@ -258,61 +349,41 @@ void UnscaleBlock(const std::byte* input, const Block<Out>& block,
                   Operation operation, Arithmetic<Out> largest_that_vanishes,
                   KernelFindings& findings) {
   using T = Arithmetic<In>;
-  namespace e = Eigen::internal;
   constexpr std::size_t kElements = Group<T>::kElements;
   VanishedCounter<T> vanished(largest_that_vanishes);
-  Accumulator<T> poison;
-  Accumulator<T> squares;
-  Accumulator<T> maximum;
+  typename InspectionOf<kStatistics, Out, kIsSixteenBits<Out>>::Type inspection;
   // Copies, since what is stored could be anything for all the compiler knows.
   const std::byte* from = input;
   std::byte* to = block.stored;
   const std::byte* const end = from + block.groups * kElements * sizeof(In);
   for (; from != end;
        from += kElements * sizeof(In), to += kElements * sizeof(Out)) {
-    Group<T> before;
-    Load(from, before, In{});
-    Group<T> after;
-    for (std::size_t i = 0; i < Group<T>::kPackets; ++i) {
-      after.packets[i] = operation.OfPacket(before.packets[i]);
-    }
     if constexpr (!Operation::kChanges && kIsSixteenBits<Out>) {
       // Not narrowed: that would lose the payload of a NaN.
-      std::byte same[kElements * sizeof(Out)];
-      std::memcpy(same, from, sizeof(same));
-      std::memcpy(to, same, sizeof(same));
-    } else {
-      Store(after, to, Out{});
+      const Words<Out> words = LoadWords(from, Out{});
+      StoreWords(words, to);
+      inspection.Add(words);
+      continue;
     }
+    Group<T> group;
+    Read<In, Out>(from, group);
     for (std::size_t i = 0; i < Group<T>::kPackets; ++i) {
-      const Packet<T> value = after.packets[i];
-      if constexpr (Operation::kChanges) vanished.Add(i, before.packets[i]);
-      if constexpr (kStatistics) {
-        squares.AddSquare(i, value);
-        maximum.Raise(i, e::pabs(value));
-      } else {
-        // 0 for a finite value, NaN otherwise.
-        poison.Add(i, e::psub(value, value));
-      }
+      if constexpr (Operation::kChanges) vanished.Add(i, group.packets[i]);
+      group.packets[i] = operation.OfPacket(group.packets[i]);
+    }
+    if constexpr (kIsSixteenBits<Out>) {
+      const Words<Out> words = Narrow(group, Out{});
+      StoreWords(words, to);
+      inspection.Add(words);
+    } else {
+      Store(group, to);
+      inspection.Add(group);
     }
   }
   if constexpr (Operation::kChanges) {
     findings.flushed_to_zero += vanished.count();
   }
-  if constexpr (kStatistics) {
-    // A NaN or an infinity would have made the sum one.
-    const T sum = squares.sum();
-    const T largest = maximum.maximum();
-    if (IsFinite(sum) && CanSum(largest)) {
-      findings.sum_of_squares += static_cast<double>(sum);
-      if (largest > findings.absolute_maximum) {
-        findings.absolute_maximum = largest;
-      }
-      return;
-    }
-  } else {
-    if (IsFinite(poison.sum())) return;
-  }
+  if (inspection.Conclude(findings)) return;
   LookAgain<kStatistics>(block, findings);
   MendNaNs<Operation::kChanges, In>(input, block);
 }
@@ -326,11 +397,11 @@ KernelFindings Run(const KernelCall& call) {
   auto* output = static_cast<std::byte*>(call.output);
   KernelFindings findings;
   // Where results are stored that nobody wants.
-  alignas(64) std::byte unwanted[kBlockElements * sizeof(Out)];
+  alignas(64) std::byte unwanted[kBlockElements<kStatistics> * sizeof(Out)];
   std::size_t begin = 0;
   while (call.count - begin >= kElements) {
     const std::size_t rest = (call.count - begin) / kElements;
-    const std::size_t most = kBlockElements / kElements;
+    const std::size_t most = kBlockElements<kStatistics> / kElements;
     const std::size_t groups = rest < most ? rest : most;
     const Block<Out> block = {
         output != nullptr ? output + begin * sizeof(Out) : unwanted, groups,

@@ -20,48 +20,75 @@ namespace {
 constexpr std::size_t kGroupElements = Group<float>::kElements;
 
 template <typename Sixteen>
-void Widen(const std::byte* from, Group<float>& group) {
-  Sixteen narrow[kGroupElements];
-  std::memcpy(narrow, from, sizeof(narrow));
+struct Words {
+  Sixteen elements[kGroupElements];
+};
+
+// The loops below are vectorised only if they have not been unrolled before.
+
+template <typename Sixteen>
+void Widen(const Words<Sixteen>& words, Group<float>& group) {
   std::uint32_t bits[kGroupElements];
+#pragma GCC unroll 1
   for (std::size_t i = 0; i < kGroupElements; ++i) {
-    bits[i] = WidenedBits(narrow[i]);
+    bits[i] = WidenedBits(words.elements[i]);
   }
-  float wide[kGroupElements];
-  std::memcpy(wide, bits, sizeof(wide));
-  Load(reinterpret_cast<const std::byte*>(wide), group, float{});
+  float values[kGroupElements];
+  std::memcpy(values, bits, sizeof(values));
+  Load(reinterpret_cast<const std::byte*>(values), group);
 }
 
-void Load(const std::byte* from, Group<float>& group, Float16 /*stored_type*/) {
-  Widen<Float16>(from, group);
+template <typename Sixteen>
+Words<Sixteen> LoadWords(const std::byte* from, Sixteen /*type*/) {
+  Words<Sixteen> words;
+  std::memcpy(words.elements, from, sizeof(words.elements));
+  return words;
 }
 
-void Load(const std::byte* from, Group<float>& group,
-          BFloat16 /*stored_type*/) {
-  Widen<BFloat16>(from, group);
+template <typename In, typename Out>
+void Load(const std::byte* from, Group<float>& group, In in, Out /*out*/) {
+  Widen(LoadWords(from, in), group);
 }
 
-void Store(Group<float>& group, std::byte* to, Float16 stored_type) {
-  float wide[kGroupElements];
-  Store(group, reinterpret_cast<std::byte*>(wide), float{});
-  std::uint16_t narrow[kGroupElements];
+template <typename Out>
+Words<Out> Narrow(const Group<float>& group, Out /*out*/) {
+  float values[kGroupElements];
+  Store(group, reinterpret_cast<std::byte*>(values));
+  Words<Out> words;
+#pragma GCC unroll 1
   for (std::size_t i = 0; i < kGroupElements; ++i) {
-    narrow[i] = NearestFloat16(wide[i]);
+    words.elements[i] = Nearest(values[i], Out{});
   }
-  std::memcpy(to, narrow, sizeof(narrow));
-  Load(reinterpret_cast<const std::byte*>(narrow), group, stored_type);
+  return words;
 }
 
-void Store(Group<float>& group, std::byte* to, BFloat16 stored_type) {
-  float wide[kGroupElements];
-  Store(group, reinterpret_cast<std::byte*>(wide), float{});
-  std::uint16_t narrow[kGroupElements];
-  for (std::size_t i = 0; i < kGroupElements; ++i) {
-    narrow[i] = NearestBFloat16(wide[i]);
-  }
-  std::memcpy(to, narrow, sizeof(narrow));
-  Load(reinterpret_cast<const std::byte*>(narrow), group, stored_type);
+template <typename Out>
+void StoreWords(const Words<Out>& words, std::byte* to) {
+  std::memcpy(to, words.elements, sizeof(words.elements));
 }
+
+template <typename Out>
+class WordsMaximum {
+ public:
+  void Raise(const Words<Out>& words) {
+#pragma GCC unroll 1
+    for (std::size_t i = 0; i < kGroupElements; ++i) {
+      const auto magnitude =
+          static_cast<std::int16_t>(words.elements[i].bits & 0x7fff);
+      lanes_[i] = magnitude > lanes_[i] ? magnitude : lanes_[i];
+    }
+  }
+  Out maximum() const {
+    std::int16_t maximum = 0;
+    for (const std::int16_t lane : lanes_) {
+      maximum = lane > maximum ? lane : maximum;
+    }
+    return {static_cast<std::uint16_t>(maximum)};
+  }
+
+ private:
+  std::int16_t lanes_[kGroupElements] = {};
+};
 
 }  // namespace
 }  // namespace lossscaler

@@ -34,13 +34,14 @@ nlohmann::ordered_json ToJson(const Row& row) {
 
 std::optional<bool> Row::met() const {
   if (!target) return std::nullopt;
-  return ratio.value_or(value) <= *target;
+  const double reached = ratio.value_or(value);
+  return goal == Goal::kAtMost ? reached <= *target : reached >= *target;
 }
 
 Row ComparedRow(std::string name, std::string unit,
                 const std::vector<double>& values,
-                const std::vector<double>& floors,
-                std::optional<double> target) {
+                const std::vector<double>& floors, std::optional<double> target,
+                Goal goal) {
   const std::vector<double> ratios = Ratios(values, floors);
   return {.name = std::move(name),
           .unit = std::move(unit),
@@ -48,7 +49,8 @@ Row ComparedRow(std::string name, std::string unit,
           .floor = Median(floors),
           .ratio = Median(ratios),
           .spread = Spread(ratios),
-          .target = target};
+          .target = target,
+          .goal = goal};
 }
 
 Row AbsoluteRow(std::string name, std::string unit,

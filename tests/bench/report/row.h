@@ -12,6 +12,9 @@
 
 namespace lossscaler::bench {
 
+// Which side of its target a row should be on.
+enum class Goal { kAtMost, kAtLeast };
+
 struct Row {
   std::string name;
   std::string unit;
@@ -24,8 +27,10 @@ struct Row {
   // How far the rounds are apart: of the ratio, or of the value where there is
   // none. See Spread().
   double spread = 0;
-  // The most that the ratio, or the value where there is no ratio, may be.
+  // The most or the least that the ratio, or the value where there is no ratio,
+  // may be.
   std::optional<double> target;
+  Goal goal = Goal::kAtMost;
 
   // Whether the target is met; nullopt without one.
   std::optional<bool> met() const;
@@ -35,7 +40,8 @@ struct Row {
 Row ComparedRow(std::string name, std::string unit,
                 const std::vector<double>& values,
                 const std::vector<double>& floors,
-                std::optional<double> target = std::nullopt);
+                std::optional<double> target = std::nullopt,
+                Goal goal = Goal::kAtMost);
 
 // There is nothing to compare `values` with.
 Row AbsoluteRow(std::string name, std::string unit,

@@ -3,7 +3,10 @@
 
 #include "lossscaler/client/internal/local_unscale.h"
 
+#include <sched.h>
+
 #include <cstddef>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <vector>
@@ -12,6 +15,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lossscaler/client/gradient.h"
+#include "lossscaler/client/internal/parallel_work.h"
 #include "testing/status_matchers.h"
 
 namespace lossscaler::internal {
@@ -100,6 +104,77 @@ TEST(UnscaleInMemoryTest, OnlyCheckedMemoryStaysAsItIs) {
   const auto verdicts = UnscaleInMemory(*plan, {.scale = 0.5});
   EXPECT_EQ(verdicts.front().positive_infinity_count, 1);
   EXPECT_EQ(memory, before);
+}
+
+// Enough for several threads, and not a whole number of pieces.
+constexpr std::size_t kManyElements = 3'300'001;
+
+TEST(UnscaleInMemoryTest, FindsInALargeTensorWhatOnePassFinds) {
+  std::vector<float> memory = Values(kManyElements);
+  memory[2'000'000] = std::numeric_limits<float>::quiet_NaN();
+  memory[3'300'000] = std::numeric_limits<float>::infinity();
+  memory[5] = std::numeric_limits<float>::denorm_min();
+  std::vector<float> expected = memory;
+  UnscaleVerdict whole = lossscaler::Unscale(
+      ElementType::kFloat32, expected.data(), kManyElements,
+      ElementType::kFloat32, expected.data(), 0, {.scale = kScale});
+  const UnscaleVerdict verdict = UnscaleOne(InPlace("t", std::span(memory)));
+  // As bytes: NaN equals no NaN.
+  EXPECT_EQ(std::memcmp(memory.data(), expected.data(),
+                        kManyElements * sizeof(float)),
+            0);
+  EXPECT_EQ(verdict.first_bad_index, 2'000'000);
+  EXPECT_EQ(verdict.flushed_to_zero, 1);
+  // The documented tolerance.
+  EXPECT_NEAR(verdict.sum_of_squares, whole.sum_of_squares,
+              whole.sum_of_squares * 0x1p-16);
+  whole.sum_of_squares = verdict.sum_of_squares;
+  EXPECT_EQ(verdict, whole);
+}
+
+TEST(UnscaleInMemoryTest, SharesManyTensorsAndStridesAmongThreads) {
+  std::vector<std::vector<float>> memory;
+  std::vector<GradientTensor> tensors;
+  for (const std::size_t count : {0u, 1u, 700'000u, 1'500'000u}) {
+    memory.push_back(Values(2 * count));
+  }
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    GradientTensor tensor = InPlace("", std::span(memory[i]));
+    tensor.inner_size = memory[i].size() / 2;
+    tensor.input_layout = tensor.output_layout = {.inner_stride = 2};
+    tensors.push_back(tensor);
+  }
+  const auto plan = PlanUnscale(tensors);
+  ASSERT_THAT(plan, IsOk());
+  const std::vector<UnscaleVerdict> verdicts =
+      UnscaleInMemory(*plan, {.scale = kScale});
+  ASSERT_EQ(verdicts.size(), memory.size());
+  for (std::size_t t = 0; t < memory.size(); ++t) {
+    const std::vector<float> before = Values(memory[t].size());
+    EXPECT_EQ(verdicts[t].element_count, before.size() / 2);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      ASSERT_EQ(memory[t][i],
+                i % 2 == 0 ? before[i] / static_cast<float>(kScale) : before[i])
+          << t << " " << i;
+    }
+  }
+}
+
+TEST(UnscaleInMemoryTest, SumsAlikeOnAnyNumberOfProcessors) {
+  std::vector<float> memory = Values(kManyElements);
+  const GradientTensor tensor = CheckOnly("t", std::span(memory));
+  const double sum = UnscaleOne(tensor).sum_of_squares;
+  cpu_set_t all;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  int first = 0;
+  while (!CPU_ISSET(first, &all)) ++first;
+  CPU_SET(first, &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+  EXPECT_EQ(UsableProcessors(), 1);
+  EXPECT_EQ(UnscaleOne(tensor).sum_of_squares, sum);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(all), &all), 0);
 }
 
 }  // namespace

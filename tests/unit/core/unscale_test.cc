@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <ostream>
 #include <random>
 #include <span>
@@ -268,6 +269,63 @@ TEST_P(EveryTypePair, FindsOneBadElementWhereverItIs) {
       ASSERT_THAT(verdict.first_bad_index, Optional(bad));
     }
   }
+}
+
+TEST_P(EveryTypePair, NeedsNoAlignment) {
+  std::mt19937_64 random(20260102);
+  for (std::size_t misalignment = 0; misalignment < 64; ++misalignment) {
+    const std::vector<Bits> input = RandomElements(input_type(), 1100, random);
+    const UnscaleParameters parameters = {.scale = 7919.0};
+    const NaiveResult expected =
+        NaiveUnscale(input_type(), input, output_type(), 0, parameters);
+    const Outcome actual =
+        RunKernel(kernel(), input_type(), input, output_type(), parameters,
+                  Place::kOutOfPlace, misalignment);
+    ASSERT_EQ(actual.elements, expected.elements) << misalignment;
+    ExpectSame(actual.verdict, expected.verdict, input_type());
+  }
+}
+
+// Elements around the largest that may vanish: half of the smallest number, as
+// it was before the division. In 16 bits, all there are.
+std::vector<Bits> ElementsThatMayVanish(ElementType type, double scale) {
+  std::vector<Bits> elements;
+  if (SizeOf(type) == 2) {
+    elements.resize(65536);
+    std::iota(elements.begin(), elements.end(), Bits{0});
+    return elements;
+  }
+  const double smallest = type == kF64 ? 0x1p-1074 : 0x1p-149;
+  const Bits edge = NearestOf(type, scale / 2 * smallest);
+  elements.resize(std::min(edge, Bits{50}) + 50);
+  std::iota(elements.begin(), elements.end(), edge - std::min(edge, Bits{50}));
+  const Bits sign = Bits{1} << (8 * SizeOf(type) - 1);
+  for (std::size_t i = 0; i < elements.size(); i += 3) elements[i] |= sign;
+  return elements;
+}
+
+TEST_P(EveryTypePair, CountsWhatVanishesUpToTheLastBit) {
+  for (double scale : {65536.0, 3.0, 7919.0, 2.0, 0x1p127, 1.5, 0.75}) {
+    for (UnscaleArithmetic arithmetic :
+         {UnscaleArithmetic::kDivide,
+          UnscaleArithmetic::kMultiplyByReciprocal}) {
+      const UnscaleParameters parameters = {
+          .scale = scale, .arithmetic = arithmetic, .statistics = false};
+      const std::vector<Bits> input =
+          ElementsThatMayVanish(input_type(), scale);
+      const NaiveResult expected =
+          NaiveUnscale(input_type(), input, output_type(), 0, parameters);
+      const Outcome actual =
+          RunKernel(kernel(), input_type(), input, output_type(), parameters);
+      ASSERT_EQ(actual.elements, expected.elements) << scale;
+      ASSERT_EQ(actual.verdict, expected.verdict) << scale;
+    }
+  }
+}
+
+TEST(RunnableKernelsTest, EndWithTheOneForEveryMachine) {
+  ASSERT_FALSE(RunnableKernels().empty());
+  EXPECT_EQ(RunnableKernels().back().name, "portable");
 }
 
 TEST(UnscaleTest, CountsEachKindOfNonFiniteResultAndLocatesTheFirst) {

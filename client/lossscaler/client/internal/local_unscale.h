@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Unscaling on this machine: the server's kernel over the caller's memory.
+//
+// From a million elements on, all tensors together, on every processor that the
+// calling thread may use; the threads are gone when the call returns.
 
 #ifndef LOSSSCALER_CLIENT_INTERNAL_LOCAL_UNSCALE_H_
 #define LOSSSCALER_CLIENT_INTERNAL_LOCAL_UNSCALE_H_
@@ -14,7 +17,8 @@
 namespace lossscaler::internal {
 
 // One verdict for each tensor of the plan. Results have the same bits as the
-// server's, verdicts too, apart from the sum's tolerance (core/unscale.h).
+// server's, verdicts too, apart from the sum's tolerance (core/unscale.h). The
+// sum does not depend on the number of processors.
 //
 // Thread safety: may run at once on disjoint memory.
 std::vector<UnscaleVerdict> UnscaleInMemory(
