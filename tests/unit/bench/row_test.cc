@@ -27,6 +27,13 @@ TEST(ComparedRow, MeetsItsTargetByTheRatio) {
   EXPECT_EQ(ComparedRow("vote", "us", {13}, {10}, 1.2).met(), false);
 }
 
+TEST(ComparedRow, MayHaveATargetThatIsTheLeast) {
+  EXPECT_EQ(ComparedRow("kernel", "GB/s", {9}, {10}, 0.9, Goal::kAtLeast).met(),
+            true);
+  EXPECT_EQ(ComparedRow("kernel", "GB/s", {8}, {10}, 0.9, Goal::kAtLeast).met(),
+            false);
+}
+
 TEST(AbsoluteRow, MeetsItsTargetByTheValue) {
   EXPECT_EQ(AbsoluteRow("memory", "KiB", {15, 17, 16}, 16).met(), true);
   EXPECT_EQ(AbsoluteRow("memory", "KiB", {15, 17, 18}, 16).met(), false);
