@@ -126,11 +126,11 @@ void Fill(ElementType type, std::vector<std::byte>& memory) {
 }
 
 std::string SizeName(std::size_t bytes) {
-  if (bytes >= std::size_t{1} << 30)
-    return std::to_string(bytes >> 30) + " GiB";
-  if (bytes >= std::size_t{1} << 20)
-    return std::to_string(bytes >> 20) + " MiB";
-  return std::to_string(bytes >> 10) + " KiB";
+  const std::size_t kib = bytes >> 10;
+  if (kib < 1024) return std::to_string(kib) + " KiB";
+  const std::size_t mib = kib >> 10;
+  if (mib < 1024) return std::to_string(mib) + " MiB";
+  return std::to_string(mib >> 10) + " GiB";
 }
 
 absl::StatusOr<std::vector<Row>> Measure(const Case& measured,
@@ -247,7 +247,8 @@ absl::Status Run(const Options& options) {
 }  // namespace lossscaler::bench
 
 int main(int argc, char** argv) {
-  using namespace lossscaler::bench;
+  using lossscaler::bench::Options;
+  using lossscaler::bench::Run;
   Options options;
   CLI::App app(
       "How fast gradients are unscaled in memory, on one thread, in GB/s of "
