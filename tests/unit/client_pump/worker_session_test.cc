@@ -82,8 +82,9 @@ TEST_F(WorkerSessionTest, RejoinsAfterBeingFencedAndAsksAgain) {
   absl::StatusOr<WorkerStep> step = worker.BeginStep();
   ASSERT_THAT(step, IsOk());
   step->AddVerdict({.element_count = 1});
+  const WorkerRef member = worker.worker();
   server_->With([&](GroupDriver& driver) {
-    EXPECT_THAT(driver.Leave(worker.worker()), IsOk());
+    EXPECT_THAT(driver.Leave(member), IsOk());
   });
   EXPECT_THAT(step->Update(), IsError(Reason::kFenced));
   EXPECT_THAT(worker.Rejoin(), IsOk());
