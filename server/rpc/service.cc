@@ -129,10 +129,12 @@ class LossScalerServiceImpl final : public Base {
           grpc::ServerBidiReactor<v1::UnscaleRequest, v1::UnscaleResponse>>(
           status);
     }
-    return new UnscaleReactor(context, {.registry = registry(),
-                                        .admission = &admission_,
-                                        .watchdog = &watchdog_,
-                                        .gate = gate()});
+    return new UnscaleReactor(context,
+                              {.registry = registry(),
+                               .admission = &admission_,
+                               .watchdog = &watchdog_,
+                               .spare_threads = dependencies_.spare_threads,
+                               .gate = gate()});
   }
 
   ServerUnaryReactor* Update(CallbackServerContext* context,
@@ -161,6 +163,9 @@ class LossScalerServiceImpl final : public Base {
     if (absl::Status status = gate()->Enter(); !status.ok()) {
       return new RefusedStream<grpc::ServerBidiReactor<
           v1::ParticipateRequest, v1::ParticipateResponse>>(status);
+    }
+    if (dependencies_.spare_threads != nullptr) {
+      dependencies_.spare_threads->Begin();
     }
     return new ParticipateReactor(context, {.registry = registry(),
                                             .participants = &participants_,
