@@ -71,9 +71,9 @@ class PolledStream : public WorkerStream {
     MutexLock lock(&mutex_);
     while (heartbeats_ < count || !to_come_.empty()) changed_.Wait(&mutex_);
   }
-  std::int64_t last_sequence() const {
+  std::int64_t last_vote() const {
     MutexLock lock(&mutex_);
-    return last_sequence_;
+    return last_vote_;
   }
 
   bool needs_polling() const override { return true; }
@@ -105,12 +105,11 @@ class PolledStream : public WorkerStream {
       to.OnHeartbeat(sequence, Open(), absl::OkStatus());
     });
     ++heartbeats_;
-    last_sequence_ = sequence;
     changed_.SignalAll();
   }
   void SendVote(std::int64_t sequence, std::int64_t, const Vote&) override {
     MutexLock lock(&mutex_);
-    last_sequence_ = sequence;
+    last_vote_ = sequence;
   }
   void Cancel() override {}
 
@@ -122,7 +121,7 @@ class PolledStream : public WorkerStream {
   bool interrupted_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<std::thread::id> poller_ ABSL_GUARDED_BY(mutex_);
   int heartbeats_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::int64_t last_sequence_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::int64_t last_vote_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 class PolledServer : public ::testing::NiceMock<MockConnection> {
@@ -162,7 +161,10 @@ class WorkerPollingTest : public ::testing::Test {
                   clock_->Now());
   }
   std::shared_ptr<PendingVote> Cast() {
-    return link_->Cast(1, {.verdict = Verdict::kFinite, .scale_used = 1.0});
+    return link_->Cast(1, {.verdict = Verdict::kFinite,
+                           .scale_used = 1.0,
+                           .base_session_uid = "uid",
+                           .base = 0});
   }
   std::thread StartKeeper() {
     return std::thread([this] {
@@ -183,7 +185,7 @@ class WorkerPollingTest : public ::testing::Test {
 
 TEST_F(WorkerPollingTest, TheThreadThatWaitsReads) {
   const auto vote = Cast();
-  stream()->Answer(stream()->last_sequence());
+  stream()->Answer(stream()->last_vote());
   EXPECT_THAT(link_->Await(vote), IsOk());
 }
 
@@ -206,11 +208,11 @@ TEST_F(WorkerPollingTest, ClosingEndsTheKeepersPoll) {
 
 TEST_F(WorkerPollingTest, OneThreadReadsForAllThatWaitAndAnotherTakesOver) {
   const auto first = Cast();
-  const std::int64_t first_sequence = stream()->last_sequence();
+  const std::int64_t first_sequence = stream()->last_vote();
   const auto second = Cast();
-  const std::int64_t second_sequence = stream()->last_sequence();
+  const std::int64_t second_sequence = stream()->last_vote();
   const auto third = Cast();
-  const std::int64_t third_sequence = stream()->last_sequence();
+  const std::int64_t third_sequence = stream()->last_vote();
   std::thread one([&] { EXPECT_THAT(link_->Await(first), IsOk()); });
   stream()->AwaitPoller(one.get_id());
   std::thread two([&] { EXPECT_THAT(link_->Await(second), IsOk()); });
@@ -244,7 +246,7 @@ TEST_F(WorkerPollingTest, AWaitHearsWhatTheKeeperReads) {
   stream()->AwaitPoller(keeper.get_id());
   const auto vote = Cast();
   std::thread waiter([&] { EXPECT_THAT(link_->Await(vote), IsOk()); });
-  stream()->Answer(stream()->last_sequence());
+  stream()->Answer(stream()->last_vote());
   waiter.join();
   link_->Close();
   keeper.join();
@@ -260,7 +262,7 @@ TEST_F(WorkerPollingTest, AWaitThatPollsGoesOnWithTheStreamOfTheNextJoin) {
   stream()->AwaitPoller(waiter.get_id());
   EXPECT_TRUE(former.expired());
   // Cast again on the new one.
-  stream()->Answer(stream()->last_sequence());
+  stream()->Answer(stream()->last_vote());
   waiter.join();
 }
 
@@ -276,7 +278,7 @@ TEST_F(WorkerPollingTest, ALostStreamsPollerReadsTheNextOne) {
   clock_->Advance(absl::Seconds(2));
   link_->Tick();
   stream()->AwaitPoller(waiter.get_id());
-  stream()->Answer(stream()->last_sequence());
+  stream()->Answer(stream()->last_vote());
   waiter.join();
 }
 
