@@ -28,10 +28,12 @@
 namespace lossscaler::internal {
 namespace {
 
-// What a completion queue hands back: which operation is done.
-enum class Tag : std::intptr_t { kRead = 1, kWrite, kFinish, kInterrupt };
+// Which operation is done. A completion queue is given, and hands back, the
+// address of one of these.
+enum class Tag { kRead, kWrite, kFinish, kInterrupt };
+Tag tags[] = {Tag::kRead, Tag::kWrite, Tag::kFinish, Tag::kInterrupt};
 
-void* ToPointer(Tag tag) { return reinterpret_cast<void*>(tag); }
+void* ToPointer(Tag tag) { return &tags[static_cast<int>(tag)]; }
 
 gpr_timespec After(absl::Duration duration) {
   return gpr_time_add(
@@ -131,7 +133,7 @@ class Stream : public WorkerStream {
 
   // Goes on after an operation. True: Poll() is over.
   bool Done(void* tag, bool ok) {
-    switch (static_cast<Tag>(reinterpret_cast<std::intptr_t>(tag))) {
+    switch (*static_cast<const Tag*>(tag)) {
       case Tag::kRead:
         reading_ = false;
         return ReadDone(ok);
