@@ -140,9 +140,11 @@ absl::Status App::LockSockets() {
 }
 
 absl::Status App::Listen() {
+  if (config_.owns_process) spare_threads_ = std::make_unique<SpareThreads>();
   service_ = MakeLossScalerService({.registry = &registry_,
                                     .store = store_.get(),
                                     .gate = &gate_,
+                                    .spare_threads = spare_threads_.get(),
                                     .limits = config_.limits,
                                     .version = std::string(Version())});
   grpc::EnableDefaultHealthCheckService(true);
@@ -257,6 +259,7 @@ ExitCode App::Drain() {
 
 void App::Close() {
   if (store_health_ != nullptr) store_health_->Stop();
+  if (spare_threads_ != nullptr) spare_threads_->End();
   if (server_ != nullptr) {
     server_->Shutdown(std::chrono::system_clock::now() + kFlush);
     server_.reset();

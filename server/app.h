@@ -28,6 +28,7 @@
 #include "ops/exit_code.h"
 #include "ops/health_monitor.h"
 #include "ops/ready_file.h"
+#include "ops/spare_threads.h"
 #include "ops/unix_socket_lock.h"
 #include "sessions/registry.h"
 #include "store/store.h"
@@ -90,6 +91,7 @@ class App {
   CallGate gate_;
   Registry registry_;
   const std::unique_ptr<Store> store_;
+  std::unique_ptr<SpareThreads> spare_threads_;
   std::unique_ptr<grpc::Service> service_;
   std::vector<ListenAddress> listen_;
   std::vector<std::unique_ptr<UnixSocketLock>> socket_locks_;

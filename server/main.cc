@@ -111,7 +111,9 @@ ExitCode Run(const std::vector<std::string>& arguments,
 
   ConfigureLog(resolved->config.log_format, resolved->config.log_level);
   RouteGrpcLog();
-  return Serve(resolved->config);
+  Config config = resolved->config;
+  config.owns_process = true;
+  return Serve(config);
 }
 
 }  // namespace

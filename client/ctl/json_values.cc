@@ -169,8 +169,9 @@ Json WorkerJson(const MemberView& worker) {
       {"state", MemberStateName(member.state)},
       {"lease_left_millis", absl::ToInt64Milliseconds(worker.lease_left)}};
   if (worker.vote) json["vote"] = VoteJson(*worker.vote);
-  if (member.checkpoint)
+  if (member.checkpoint) {
     json["checkpoint"] = CheckpointJson(*member.checkpoint);
+  }
   Set(&json, "late_overflow", worker.late_overflow);
   return json;
 }

@@ -39,6 +39,10 @@ struct Config {
   absl::Duration keepalive_timeout = absl::Seconds(20);
   absl::Duration min_ping_interval = absl::Seconds(5);
 
+  // The process has no event threads of gRPC but this server's: no client, and
+  // no other server. Not a setting; see SpareThreads.
+  bool owns_process = false;
+
   LogFormat log_format = LogFormat::kText;
   LogLevel log_level = LogLevel::kInfo;
 };

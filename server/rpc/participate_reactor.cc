@@ -56,9 +56,6 @@ ParticipateReactor::ParticipateReactor(grpc::CallbackServerContext* context,
                                        const Environment& environment)
     : context_(context),
       environment_(environment),
-      late_read_(std::make_shared<LateRead>(
-          environment.late_reads,
-          [this] { ServerBidiReactor::StartRead(&request_); })),
       participation_(std::make_shared<Participation>(
           environment.participants,
           static_cast<Participation::Transport*>(this))),
@@ -79,7 +76,6 @@ void ParticipateReactor::OnReadDone(bool ok) {
       return TakeHeartbeat(request_.heartbeat());
     case v1::ParticipateRequest::kVote: {
       const v1::StreamVote& vote = request_.vote();
-      awaits_answer_ = true;
       return participation_->TakeVote(
           vote.sequence(),
           vote.has_step() ? std::optional(vote.step()) : std::nullopt,
@@ -125,7 +121,6 @@ void ParticipateReactor::OnDone() {
 }
 
 void ParticipateReactor::StartRead() {
-  if (awaits_answer_.exchange(false)) return late_read_->PutOff();
   ServerBidiReactor::StartRead(&request_);
 }
 
@@ -136,12 +131,9 @@ void ParticipateReactor::StartWrite(const Participation::Answer& answer) {
   }
   std::visit(ToResponse{&response_}, answer);
   ServerBidiReactor::StartWrite(&response_);
-  awaits_answer_ = false;
-  late_read_->StartNow();
 }
 
 void ParticipateReactor::Finish(const absl::Status& status) {
-  late_read_->Drop();
   ServerBidiReactor::Finish(ToGrpcStatus(status));
 }
 

@@ -7,7 +7,6 @@
 #ifndef LOSSSCALER_SERVER_RPC_PARTICIPATE_REACTOR_H_
 #define LOSSSCALER_SERVER_RPC_PARTICIPATE_REACTOR_H_
 
-#include <atomic>
 #include <memory>
 
 #include "absl/status/status.h"
@@ -16,7 +15,6 @@
 #include "lossscaler/v1/group.pb.h"
 #include "ops/call_gate.h"
 #include "ops/idle_watchdog.h"
-#include "ops/late_reads.h"
 #include "sessions/participants.h"
 #include "sessions/participation.h"
 #include "sessions/registry.h"
@@ -33,7 +31,6 @@ class ParticipateReactor final
     Registry* registry = nullptr;
     Participants* participants = nullptr;
     IdleWatchdog* watchdog = nullptr;
-    LateReads* late_reads = nullptr;
     CallGate* gate = nullptr;
   };
 
@@ -58,9 +55,6 @@ class ParticipateReactor final
 
   grpc::CallbackServerContext* const context_;
   const Environment environment_;
-  const std::shared_ptr<LateRead> late_read_;
-  // The last message is a vote, whose answer is not there yet.
-  std::atomic<bool> awaits_answer_ = false;
   const std::shared_ptr<Participation> participation_;
   const IdleWatchdog::Id watch_;
   v1::ParticipateRequest request_;

@@ -13,7 +13,6 @@
 #include "ops/idle_watchdog.h"
 #include "rpc/group_calls.h"
 #include "rpc/grpc_status.h"
-#include "ops/late_reads.h"
 #include "rpc/participate_reactor.h"
 #include "rpc/session_calls.h"
 #include "rpc/step_calls.h"
@@ -26,10 +25,6 @@
 
 namespace lossscaler::server {
 namespace {
-
-// How long a heartbeat that comes while a vote waits may lie unread; leases
-// last seconds.
-constexpr absl::Duration kReadDelay = absl::Milliseconds(50);
 
 using Service = v1::LossScalerService;
 using grpc::CallbackServerContext;
@@ -134,10 +129,12 @@ class LossScalerServiceImpl final : public Base {
           grpc::ServerBidiReactor<v1::UnscaleRequest, v1::UnscaleResponse>>(
           status);
     }
-    return new UnscaleReactor(context, {.registry = registry(),
-                                        .admission = &admission_,
-                                        .watchdog = &watchdog_,
-                                        .gate = gate()});
+    return new UnscaleReactor(context,
+                              {.registry = registry(),
+                               .admission = &admission_,
+                               .watchdog = &watchdog_,
+                               .spare_threads = dependencies_.spare_threads,
+                               .gate = gate()});
   }
 
   ServerUnaryReactor* Update(CallbackServerContext* context,
@@ -167,10 +164,12 @@ class LossScalerServiceImpl final : public Base {
       return new RefusedStream<grpc::ServerBidiReactor<
           v1::ParticipateRequest, v1::ParticipateResponse>>(status);
     }
+    if (dependencies_.spare_threads != nullptr) {
+      dependencies_.spare_threads->Begin();
+    }
     return new ParticipateReactor(context, {.registry = registry(),
                                             .participants = &participants_,
                                             .watchdog = &watchdog_,
-                                            .late_reads = &late_reads_,
                                             .gate = gate()});
   }
 
@@ -216,7 +215,6 @@ class LossScalerServiceImpl final : public Base {
   ByteBudget watchers_;
   Participants participants_;
   IdleWatchdog watchdog_;
-  LateReads late_reads_{kReadDelay};
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "grpcpp/impl/codegen/service_type.h"
 #include "ops/call_gate.h"
+#include "ops/spare_threads.h"
 #include "sessions/limits.h"
 #include "sessions/registry.h"
 #include "store/store.h"
@@ -23,6 +24,8 @@ struct ServiceDependencies {
   Registry* registry = nullptr;
   Store* store = nullptr;
   CallGate* gate = nullptr;
+  // Null: no threads are held.
+  SpareThreads* spare_threads = nullptr;
   Limits limits;
   std::string version;
 };

@@ -26,6 +26,7 @@ UnscaleReactor::UnscaleReactor(grpc::CallbackServerContext* context,
     return;
   }
   admitted_ = true;
+  if (environment_.spare_threads != nullptr) environment_.spare_threads->Need();
   watch_ = environment_.watchdog->Watch([this] { return EndIdle(); });
   StartRead(&request_);
 }
@@ -170,6 +171,9 @@ void UnscaleReactor::OnDone() {
   // Everything is given back before the gate says that the call is over.
   stream_.reset();
   if (admitted_) environment_.admission->Leave();
+  if (admitted_ && environment_.spare_threads != nullptr) {
+    environment_.spare_threads->NeedNoMore();
+  }
   environment_.gate->Leave();
   delete this;
 }

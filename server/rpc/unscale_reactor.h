@@ -16,6 +16,7 @@
 #include "lossscaler/v1/unscale.pb.h"
 #include "ops/call_gate.h"
 #include "ops/idle_watchdog.h"
+#include "ops/spare_threads.h"
 #include "sessions/registry.h"
 #include "sessions/unscale_stream.h"
 
@@ -29,6 +30,8 @@ class UnscaleReactor
     Registry* registry = nullptr;
     StreamAdmission* admission = nullptr;
     IdleWatchdog* watchdog = nullptr;
+    // Null: none are held.
+    SpareThreads* spare_threads = nullptr;
     CallGate* gate = nullptr;
   };
 

@@ -192,8 +192,9 @@ void Session::Restore(const LossScaler& scaler,
 void Session::Look(Done<SessionSnapshot> done) {
   Enqueue({.react =
                [this, done](const State& state) {
-                 if (state == nullptr)
+                 if (state == nullptr) {
                    return Refuse(done, SessionNotFound(name_));
+                 }
                  return Reaction{.answer = [done, snapshot = FullSnapshot()] {
                    done(snapshot);
                  }};
@@ -208,8 +209,9 @@ void Session::EnqueueGroup(const Callback& done,
                            bool needs_no_store) {
   Enqueue({.react =
                [this, done, react = std::move(react)](const State& state) {
-                 if (state == nullptr)
+                 if (state == nullptr) {
                    return Refuse(done, SessionNotFound(name_));
+                 }
                  if (group_ == nullptr) return Refuse(done, NotAGroup(name_));
                  return react(*group_);
                },

@@ -17,6 +17,10 @@ namespace {
 // Bounds how long the first of a group waits for the last.
 constexpr std::size_t kMaxGroup = 1024;
 
+// Pages of the log from which on they are moved into the database: what SQLite
+// does itself by default, within a COMMIT.
+constexpr int kLongLog = 1000;
+
 // Whether a COMMIT that ended so is certainly not in the log. Anything else, an
 // I/O error above all, may have come after the last page was written.
 bool SurelyRolledBack(int code) {
@@ -46,10 +50,17 @@ absl::StatusOr<std::unique_ptr<SqliteCommitter>> SqliteCommitter::Start(
 SqliteCommitter::SqliteCommitter(SqliteConnection* connection,
                                  std::unique_ptr<SqliteWriter> writer,
                                  const SqliteOptions& options)
-    : connection_(connection),
-      writer_(std::move(writer)),
-      options_(options),
-      thread_([this] { Run(); }) {}
+    : connection_(connection), writer_(std::move(writer)), options_(options) {
+  sqlite3_wal_hook(
+      connection_->handle(),
+      [](void* committer, sqlite3*, const char*, int pages) {
+        static_cast<SqliteCommitter*>(committer)->log_is_long_ =
+            pages >= kLongLog;
+        return SQLITE_OK;
+      },
+      this);
+  thread_ = std::thread([this] { Run(); });
+}
 
 SqliteCommitter::~SqliteCommitter() {
   {
@@ -58,13 +69,31 @@ SqliteCommitter::~SqliteCommitter() {
     wake_.Signal();
   }
   thread_.join();
+  // In place of the hook.
+  sqlite3_wal_autocheckpoint(connection_->handle(), kLongLog);
 }
 
 void SqliteCommitter::Enqueue(Write write, Store::Done done) {
-  MutexLock lock(&mutex_);
-  queue_.push_back(
-      {.write = std::move(write), .done = std::move(done), .status = {}});
-  wake_.Signal();
+  Group group;
+  {
+    MutexLock lock(&mutex_);
+    queue_.push_back(
+        {.write = std::move(write), .done = std::move(done), .status = {}});
+    if (busy_) return;
+    if (!MayCommitHere()) {
+      wake_.Signal();
+      return;
+    }
+    TakeGroup(&group);
+  }
+  Serve(&group);
+}
+
+bool SqliteCommitter::MayCommitHere() const {
+  // An fdatasync would hold up whatever else the caller has to do, above all
+  // the writes that could share it.
+  return options_.durability == Durability::kRelaxed && queue_.size() == 1 &&
+         health_.ok() && !log_is_long_;
 }
 
 absl::Status SqliteCommitter::Health() {
@@ -79,36 +108,77 @@ bool SqliteCommitter::in_doubt() {
 
 void SqliteCommitter::Run() {
   Group group;
-  while (NextGroup(&group)) {
-    if (group.empty()) {
-      Probe();
-      continue;
+  while (true) {
+    switch (AwaitTask(&group)) {
+      case Task::kCommit:
+        Serve(&group);
+        group.clear();
+        break;
+      case Task::kShortenLog:
+        ShortenLog();
+        SetIdle();
+        break;
+      case Task::kProbe:
+        Probe();
+        SetIdle();
+        break;
+      case Task::kStop:
+        return;
     }
-    CommitGroup(&group);
-    // Before the answers, so that whoever reads again in one learns the truth.
-    if (in_doubt()) Probe();
-    for (Waiting& waiting : group) {
-      waiting.done(waiting.result, std::move(waiting.status));
-    }
-    group.clear();
   }
 }
 
-bool SqliteCommitter::NextGroup(Group* group) {
+SqliteCommitter::Task SqliteCommitter::AwaitTask(Group* group) {
   MutexLock lock(&mutex_);
-  while (queue_.empty()) {
-    if (stopping_) return false;
+  bool probe = false;
+  while (busy_ || (queue_.empty() && !log_is_long_ && !stopping_ && !probe)) {
     if (health_.ok()) {
       wake_.Wait(&mutex_);
-    } else if (!wake_.WaitFor(&mutex_, options_.probe_interval)) {
-      return true;
+    } else {
+      probe = !wake_.WaitFor(&mutex_, options_.probe_interval);
     }
   }
+  if (!queue_.empty() && !log_is_long_) {
+    TakeGroup(group);
+    return Task::kCommit;
+  }
+  if (!log_is_long_ && stopping_) return Task::kStop;
+  busy_ = true;
+  return log_is_long_ ? Task::kShortenLog : Task::kProbe;
+}
+
+void SqliteCommitter::TakeGroup(Group* group) {
+  busy_ = true;
   while (!queue_.empty() && group->size() < kMaxGroup) {
     group->push_back(std::move(queue_.front()));
     queue_.pop_front();
   }
-  return true;
+}
+
+void SqliteCommitter::Serve(Group* group) {
+  CommitGroup(group);
+  // Before the answers, so that whoever reads again in one learns the truth.
+  if (in_doubt()) Probe();
+  SetIdle();
+  for (Waiting& waiting : *group) {
+    waiting.done(waiting.result, std::move(waiting.status));
+  }
+}
+
+void SqliteCommitter::SetIdle() {
+  MutexLock lock(&mutex_);
+  busy_ = false;
+  if (!queue_.empty() || log_is_long_ || !health_.ok() || stopping_) {
+    wake_.Signal();
+  }
+}
+
+void SqliteCommitter::ShortenLog() {
+  log_is_long_ = false;
+  // If a reader is in the way or the disk fails, the log stays longer, and the
+  // next commit finds it so.
+  sqlite3_wal_checkpoint_v2(connection_->handle(), nullptr,
+                            SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
 }
 
 void SqliteCommitter::CommitGroup(Group* group) {

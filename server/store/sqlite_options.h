@@ -36,8 +36,8 @@ struct SqliteOptions {
   // How often a store that has failed is tried, > 0.
   absl::Duration probe_interval = absl::Seconds(1);
 
-  // For tests, which need a real database to fail. Both are called on the
-  // committer's thread, once per transaction.
+  // For tests, which need a real database to fail. Both are called once per
+  // transaction, by whoever writes it.
   //
   // The number of pages beyond which the database may not grow (SQLITE_FULL).
   std::function<std::int64_t()> max_page_count;

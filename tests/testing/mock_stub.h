@@ -61,8 +61,8 @@ class MockStub : public internal::Stub {
               (grpc::ClientContext*, const v1::ListDecisionsRequest&,
                v1::ListDecisionsResponse*),
               (override));
-  MOCK_METHOD(void, Participate, (grpc::ClientContext*, ParticipateReactor*),
-              (override));
+  MOCK_METHOD(std::unique_ptr<ParticipateCall>, Participate,
+              (grpc::ClientContext*, grpc::CompletionQueue*), (override));
   MOCK_METHOD(std::unique_ptr<DecisionReader>, WatchSession,
               (grpc::ClientContext*, const v1::WatchSessionRequest&),
               (override));

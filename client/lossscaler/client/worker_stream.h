@@ -32,8 +32,9 @@ struct JoinAnswer {
   std::string session_uid;
 };
 
-// What a worker's stream has to say. Called one at a time, from any thread; may
-// call the stream, but must not wait for anything.
+// What a worker's stream has to say. Called one at a time, from any thread, or
+// by Poll() of a stream that needs polling; may call the stream, but must not
+// wait for anything.
 class WorkerStreamEvents {
  public:
   virtual ~WorkerStreamEvents() = default;
@@ -49,18 +50,28 @@ class WorkerStreamEvents {
   // Answers the vote of that number. An error concerns only this vote.
   virtual void OnVote(std::int64_t sequence, absl::StatusOr<Decision> answer,
                       const std::optional<Current>& current) = 0;
-  // The stream has ended: the last event, always.
+  // The stream has ended: the last event, always. (A stream that needs polling
+  // says it, as everything, only if it is polled.)
   virtual void OnClosed(const absl::Status& status) = 0;
 };
 
 // One stream of a worker (the RPC Participate). What is sent after its end is
 // dropped. Dropping the last reference cancels it.
 //
-// Thread safety: any thread, at any time. No call waits, and none calls an
-// event; nor does the destructor.
+// Thread safety: any thread, at any time, but Poll() by one at a time. No call
+// but Poll() waits, and none calls an event; nor does the destructor.
 class WorkerStream {
  public:
   virtual ~WorkerStream() = default;
+
+  // Whether it has no thread of its own: its events come out of Poll() only.
+  // Otherwise the two calls below do nothing, and are not made.
+  virtual bool needs_polling() const { return false; }
+  // Waits for an event and calls it on this thread. Returns after one, when it
+  // is interrupted, or after that long; it may also return early.
+  virtual void Poll(absl::Duration at_most) { static_cast<void>(at_most); }
+  // A Poll() under way returns soon; if there is none, the next one does.
+  virtual void Interrupt() {}
 
   virtual void SendHeartbeat(std::int64_t sequence,
                              const std::optional<Checkpoint>& checkpoint) = 0;

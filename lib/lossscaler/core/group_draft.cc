@@ -24,8 +24,9 @@ namespace {
 std::set<std::int64_t> RosterOf(const GroupState& group) {
   std::set<std::int64_t> roster;
   for (const Member& member : group.members) {
-    if (member.state != MemberState::kPending)
+    if (member.state != MemberState::kPending) {
       roster.insert(member.incarnation);
+    }
   }
   return roster;
 }

@@ -68,8 +68,8 @@ void GroupRules::CheckState(const SessionState& before,
                             const Change& change) const {
   const SessionState& after = change.state;
   Require(after.revision == before.revision + 1, "a revision is missing");
-  const bool restored = change.decision && change.decision->reason ==
-                                               DecisionReason::kRestored;
+  const bool restored =
+      change.decision && change.decision->reason == DecisionReason::kRestored;
   const bool news = restored || RosterOf(before) != RosterOf(after);
   Require(after.epoch == before.epoch + (news ? 1 : 0),
           "the epoch does not rise with the roster and with restores alone");

@@ -3,6 +3,7 @@
 
 #include "lossscaler/client/run_step.h"
 
+#include <atomic>
 #include <cmath>
 #include <optional>
 #include <span>
@@ -131,17 +132,28 @@ TEST_F(RunStepTest, AnApplyThatCouldNotBeToldInTimeMayBeHadLater) {
       Join({.worker = "w0", .unavailable_budget = absl::Milliseconds(200)});
   EXPECT_FALSE(worker.UnansweredVote().has_value());
   dispatcher_.reset();
+  // From the gradients on nothing is delivered until the vote is in, and then
+  // its answer is lost.
+  std::atomic<bool> quiet = false;
+  std::atomic<int> rounds = 0;
   std::jthread network([&](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-      if (server_->votes() > 0) {
+      const bool voted = server_->votes() > 0;
+      if (voted) {
         server_->Refuse(absl::UnavailableError("down"));
         server_->Cut(absl::UnavailableError("down"));
       }
-      server_->Deliver();
+      if (voted || !quiet) server_->Deliver();
+      ++rounds;
       std::this_thread::yield();
     }
   });
-  EXPECT_THAT(RunStep(worker, Nothing, tensors_, Apply),
+  const auto compute = [&](WorkerStep&) {
+    quiet = true;
+    for (const int seen = rounds; rounds < seen + 2;) std::this_thread::yield();
+    return absl::OkStatus();
+  };
+  EXPECT_THAT(RunStep(worker, compute, tensors_, Apply),
               IsError(Reason::kUnavailableBudgetSpent));
   network.request_stop();
   network.join();

@@ -82,9 +82,9 @@ TEST_F(WorkerSessionTest, RejoinsAfterBeingFencedAndAsksAgain) {
   absl::StatusOr<WorkerStep> step = worker.BeginStep();
   ASSERT_THAT(step, IsOk());
   step->AddVerdict({.element_count = 1});
-  server_->With([&](GroupDriver& driver) {
-    EXPECT_THAT(driver.Leave(worker.worker()), IsOk());
-  });
+  const WorkerRef member = worker.worker();
+  server_->With(
+      [&](GroupDriver& driver) { EXPECT_THAT(driver.Leave(member), IsOk()); });
   EXPECT_THAT(step->Update(), IsError(Reason::kFenced));
   EXPECT_THAT(worker.Rejoin(), IsOk());
   // The step ended without any worker: it is not applied.

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "grpcpp/create_channel.h"
@@ -25,6 +27,37 @@ constexpr int kInitialBackoffMillis = 100;
 constexpr int kConnectMillis = 5'000;
 constexpr int kMaxReconnectMillis = 2'000;
 constexpr std::chrono::milliseconds kConnectWait(100);
+
+// gRPC ends the threads that run its callbacks with the last channel that had
+// any. Where a callback lets go of that channel (a stream that ends after its
+// client), a thread waits for itself, and the process is aborted. A channel
+// that nobody lets go of keeps the threads; it has no credentials, so that its
+// one call fails at once and nothing is ever connected.
+//
+// Only for processes that have callbacks: while these threads exist they take
+// part in all waiting for the network, and every answer comes by way of them.
+class CallbackThreads {
+ public:
+  static void Keep() {
+    // In place, so that whoever looks for leaks finds what it holds.
+    alignas(CallbackThreads) static std::byte kept[sizeof(CallbackThreads)];
+    static const bool made = (new (kept) CallbackThreads, true);
+    static_cast<void>(made);
+  }
+
+ private:
+  CallbackThreads()
+      : stub_(
+            v1::LossScalerService::NewStub(grpc::CreateChannel("", nullptr))) {
+    stub_->async()->GetServerInfo(&context_, &request_, &response_,
+                                  [](const grpc::Status&) {});
+  }
+
+  const std::unique_ptr<v1::LossScalerService::Stub> stub_;
+  grpc::ClientContext context_;
+  v1::GetServerInfoRequest request_;
+  v1::GetServerInfoResponse response_;
+};
 
 class GrpcStub : public Stub {
  public:
@@ -81,6 +114,7 @@ class GrpcStub : public Stub {
     return FromGrpc(stub_->GetServerInfo(context, request, response));
   }
   void Unscale(grpc::ClientContext* context, UnscaleReactor* reactor) override {
+    CallbackThreads::Keep();
     Connect(*context);
     stub_->async()->Unscale(context, reactor);
   }
@@ -102,10 +136,10 @@ class GrpcStub : public Stub {
     Connect(*context);
     return FromGrpc(stub_->ListDecisions(context, request, response));
   }
-  void Participate(grpc::ClientContext* context,
-                   ParticipateReactor* reactor) override {
+  std::unique_ptr<ParticipateCall> Participate(
+      grpc::ClientContext* context, grpc::CompletionQueue* queue) override {
     Connect(*context);
-    stub_->async()->Participate(context, reactor);
+    return stub_->PrepareAsyncParticipate(context, queue);
   }
   std::unique_ptr<DecisionReader> WatchSession(
       grpc::ClientContext* context,
@@ -134,32 +168,6 @@ class GrpcStub : public Stub {
   const std::unique_ptr<v1::LossScalerService::Stub> stub_;
 };
 
-// gRPC ends the threads that run its callbacks with the last channel that had
-// any. Where a callback lets go of that channel (a stream that ends after its
-// client), a thread waits for itself, and the process is aborted. A channel
-// that nobody lets go of keeps the threads; it has no credentials, so that its
-// one call fails at once and nothing is ever connected.
-class CallbackThreads {
- public:
-  static void Keep() {
-    static const CallbackThreads* const kept = new CallbackThreads;
-    static_cast<void>(kept);
-  }
-
- private:
-  CallbackThreads()
-      : stub_(
-            v1::LossScalerService::NewStub(grpc::CreateChannel("", nullptr))) {
-    stub_->async()->GetServerInfo(&context_, &request_, &response_,
-                                  [](const grpc::Status&) {});
-  }
-
-  const std::unique_ptr<v1::LossScalerService::Stub> stub_;
-  grpc::ClientContext context_;
-  v1::GetServerInfoRequest request_;
-  v1::GetServerInfoResponse response_;
-};
-
 std::shared_ptr<grpc::ChannelCredentials> ChannelCredentialsOf(
     const ClientOptions& options) {
   if (!options.tls) return grpc::InsecureChannelCredentials();
@@ -173,7 +181,6 @@ std::shared_ptr<grpc::ChannelCredentials> ChannelCredentialsOf(
 }  // namespace
 
 std::shared_ptr<grpc::Channel> MakeChannel(const ClientOptions& options) {
-  CallbackThreads::Keep();
   grpc::ChannelArguments arguments;
   arguments.SetUserAgentPrefix("lossscaler-client");
   constexpr auto kMaxBytes = static_cast<int>(kMaxMessageBytes);

@@ -14,6 +14,8 @@
 #include "absl/status/status.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
+#include "grpcpp/completion_queue.h"
+#include "grpcpp/support/async_stream.h"
 #include "grpcpp/support/client_callback.h"
 #include "grpcpp/support/sync_stream.h"
 #include "lossscaler/client/options.h"
@@ -25,9 +27,9 @@ class Stub {
  public:
   using UnscaleReactor =
       grpc::ClientBidiReactor<v1::UnscaleRequest, v1::UnscaleResponse>;
-
-  using ParticipateReactor =
-      grpc::ClientBidiReactor<v1::ParticipateRequest, v1::ParticipateResponse>;
+  using ParticipateCall =
+      grpc::ClientAsyncReaderWriterInterface<v1::ParticipateRequest,
+                                             v1::ParticipateResponse>;
   using DecisionReader = grpc::ClientReaderInterface<v1::WatchSessionResponse>;
 
   virtual ~Stub() = default;
@@ -69,9 +71,9 @@ class Stub {
   virtual absl::Status ListDecisions(grpc::ClientContext* context,
                                      const v1::ListDecisionsRequest& request,
                                      v1::ListDecisionsResponse* response) = 0;
-  // As Unscale().
-  virtual void Participate(grpc::ClientContext* context,
-                           ParticipateReactor* reactor) = 0;
+  // A call on that queue; the caller starts it.
+  virtual std::unique_ptr<ParticipateCall> Participate(
+      grpc::ClientContext* context, grpc::CompletionQueue* queue) = 0;
   virtual std::unique_ptr<DecisionReader> WatchSession(
       grpc::ClientContext* context, const v1::WatchSessionRequest& request) = 0;
 };

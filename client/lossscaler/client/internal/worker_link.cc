@@ -21,6 +21,8 @@ namespace {
 
 // The keeper looks at the clock this often, whatever happens.
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
+// Without a call that waits for so long, the keeper listens to the stream.
+constexpr absl::Duration kQuiet = absl::Milliseconds(100);
 
 }  // namespace
 
@@ -118,6 +120,7 @@ absl::Time WorkerLink::Tick() {
       const absl::Time now = clock_->Now();
       opening_ = false;
       stream_ = std::move(stream);
+      changed_.SignalAll();
       next_heartbeat_ = now + lease_.heartbeat_interval();
       // After an outage, whether it works is to be known soon.
       if (reconnect_.away_since()) renew_now_ = true;
@@ -171,16 +174,65 @@ bool WorkerLink::WaitForTick(absl::Time next) {
     const absl::Duration left = next - clock_->Now();
     if (left <= absl::ZeroDuration()) break;
     // A clock that runs while the machine sleeps may be there sooner.
-    tick_needed_.WaitFor(&mutex_, std::min(left, kLongestPause));
+    KeepListening(std::min(left, kLongestPause));
   }
   poked_ = false;
   return !closed_;
 }
 
-void WorkerLink::Poke() {
+bool WorkerLink::NeedsPolling() const {
+  return stream_ && stream_->needs_polling();
+}
+
+void WorkerLink::Poll(absl::Duration at_most) {
+  std::shared_ptr<WorkerStream> stream = stream_;
+  polling_ = true;
+  {
+    MutexUnlock unlock(&mutex_);
+    stream->Poll(at_most);
+    // It may have been dropped meanwhile, and go with this reference.
+    stream.reset();
+  }
+  polling_ = false;
+  changed_.SignalAll();
+}
+
+void WorkerLink::AwaitChange(absl::Duration at_most) {
+  waited_ = true;
+  if (NeedsPolling() && !polling_) {
+    Poll(at_most);
+  } else {
+    changed_.WaitFor(&mutex_, at_most);
+  }
+}
+
+void WorkerLink::KeepListening(absl::Duration at_most) {
+  if (!NeedsPolling()) {
+    tick_needed_.WaitFor(&mutex_, at_most);
+  } else if (!polling_ && !waited_) {
+    Poll(at_most);
+  } else if (!tick_needed_.WaitFor(&mutex_, std::min(at_most, kQuiet))) {
+    waited_ = polling_;
+  }
+}
+
+void WorkerLink::InterruptPoll() {
+  if (polling_ && stream_) stream_->Interrupt();
+}
+
+void WorkerLink::WakeWaits() {
+  changed_.SignalAll();
+  InterruptPoll();
+}
+
+void WorkerLink::AskForTick() {
   poked_ = true;
   tick_needed_.Signal();
-  changed_.SignalAll();
+}
+
+void WorkerLink::Poke() {
+  AskForTick();
+  WakeWaits();
 }
 
 std::shared_ptr<PendingVote> WorkerLink::Cast(
@@ -221,7 +273,7 @@ absl::Duration WorkerLink::lease_ttl() const {
 void WorkerLink::Learn(const Current& heard) {
   MutexLock lock(&mutex_);
   TakeCurrent(heard);
-  changed_.SignalAll();
+  WakeWaits();
 }
 
 void WorkerLink::EndWaits() {
@@ -278,7 +330,8 @@ void WorkerLink::OnMembership(std::int64_t generation,
     lease_.Renew(*asked_at_);
     asked_at_.reset();
   }
-  Poke();
+  AskForTick();
+  changed_.SignalAll();
 }
 
 void WorkerLink::OnHeartbeat(std::int64_t generation, std::int64_t sequence,
@@ -296,7 +349,8 @@ void WorkerLink::OnHeartbeat(std::int64_t generation, std::int64_t sequence,
     presentation->answer = refused;
   }
   Take(membership);
-  Poke();
+  AskForTick();
+  changed_.SignalAll();
 }
 
 void WorkerLink::OnVote(std::int64_t generation, std::int64_t sequence,
@@ -304,12 +358,9 @@ void WorkerLink::OnVote(std::int64_t generation, std::int64_t sequence,
                         const std::optional<Current>& current) {
   MutexLock lock(&mutex_);
   if (generation != generation_) return;
-  if (answer.ok()) {
-    changed_.SignalAll();
-  } else {
-    // It may have to be sent again.
-    Poke();
-  }
+  changed_.SignalAll();
+  // It may have to be sent again.
+  if (!answer.ok()) AskForTick();
   if (ReasonOf(answer.status()) == Reason::kFenced) {
     down_ = MembershipEnded(answer.status());
     return;
@@ -338,10 +389,12 @@ void WorkerLink::OnClosed(std::int64_t generation, const absl::Status& status) {
   Lose(status.ok() ? absl::UnavailableError("the server ended the stream")
                    : status,
        clock_->Now());
-  Poke();
+  AskForTick();
+  changed_.SignalAll();
 }
 
 std::shared_ptr<WorkerStream> WorkerLink::DropStream() {
+  InterruptPoll();
   ++generation_;
   opening_ = false;
   asked_at_.reset();

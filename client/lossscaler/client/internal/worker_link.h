@@ -6,7 +6,8 @@
 //
 // It has no thread: whoever owns it calls Tick() when it is due (a thread of
 // worker_state.h does). Events of streams come in from any thread; calls that
-// wait do so until one of these has brought news.
+// wait do so until one of these has brought news. Events of a stream that needs
+// polling come in on the threads that wait: see "Polling" below.
 //
 // worker_link.cc keeps the stream; worker_link_waits.cc has the calls that
 // wait.
@@ -66,7 +67,8 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
   // silent one. When it is to be called next, unless it is needed earlier.
   absl::Time Tick();
   // Blocks until Tick() is needed or `next` is there (measured by the clock,
-  // waited for on a monotonic one). False: the link is closed.
+  // waited for on a monotonic one), and polls the stream while no other call
+  // does. False: the link is closed.
   bool WaitForTick(absl::Time next);
 
   // Sends a vote, now or when there is a stream. `iteration` is the trainer's
@@ -169,8 +171,40 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
   // `presentation` may be null.
   void SendHeartbeat(absl::Time now, Presentation* presentation)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Poke() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  // Polling. A thread that waits for the server reads by itself, for to be
+  // woken by another one costs more than the answer. One thread polls the
+  // present stream at a time (polling_), without the lock; the others wait on
+  // their condition variables. Nothing is slept through, because:
+  // - Who polls said so under the lock, where it had seen that it must wait.
+  //   Who changes that, under the lock as well, wakes both kinds (WakeWaits):
+  //   an interrupt that finds no Poll() yet, or none any more, ends the next.
+  // - An event is called by the polling thread, which then looks again by
+  //   itself; it only has to wake those that wait otherwise.
+  // - Who stops polling wakes all that wait: whoever goes on waiting polls. So
+  //   nobody is asleep for want of a stream or of a turn while nobody polls;
+  //   a new stream wakes them likewise.
+  // - A stream that is dropped is interrupted before it is let go.
+  // The keeper polls for those who are not there, so that a stream is heard
+  // while the trainer computes. It takes over only when no call has waited for
+  // a while (waited_): in a tight loop the trainer's thread finds its turn
+  // free.
+  bool NeedsPolling() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // One turn.
+  void Poll(absl::Duration at_most) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What a waiting call does until something has happened, or for so long.
+  void AwaitChange(absl::Duration at_most)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What the keeper does meanwhile.
+  void KeepListening(absl::Duration at_most)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void InterruptPoll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Every waiting call, and the keeper if it polls, is to look again.
+  void WakeWaits() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Tick() is needed. Of an event: a keeper that polls is about to look.
+  void AskForTick() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Both of these.
+  void Poke() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Wait StartWait(std::string_view method, const PendingVote* vote) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The end of every wait: no member any more, or closed.
@@ -200,6 +234,10 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
   CondVar changed_;
   CondVar tick_needed_;
   bool poked_ ABSL_GUARDED_BY(mutex_) = false;
+  // A thread polls a stream: the present one, or one that it is about to leave.
+  bool polling_ ABSL_GUARDED_BY(mutex_) = false;
+  // A call has begun to wait since the keeper last looked.
+  bool waited_ ABSL_GUARDED_BY(mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   // Why the worker is no member any more.
   absl::Status down_ ABSL_GUARDED_BY(mutex_);

@@ -117,7 +117,7 @@ absl::StatusOr<Current> WorkerLink::AwaitOpen() {
 
 void WorkerLink::AwaitNews() {
   MutexLock lock(&mutex_);
-  changed_.WaitFor(&mutex_, kLongestPause);
+  AwaitChange(kLongestPause);
 }
 
 absl::Status WorkerLink::Present(const Checkpoint& checkpoint) {
@@ -184,7 +184,7 @@ void WorkerLink::Pause(Wait* wait) {
       return;
     }
   }
-  changed_.WaitFor(&mutex_, kLongestPause);
+  AwaitChange(kLongestPause);
 }
 
 std::optional<WaitReport> WorkerLink::ReportOf(const Wait& wait,

@@ -142,7 +142,7 @@ absl::StatusOr<std::int64_t> WorkerState::FetchScaler() {
   link->Learn(info->current);
   MutexLock lock(&mutex_);
   if (!next_ || next_->step == info->current.step) {
-    scaler_ = std::move(info->scaler);
+    scaler_ = info->scaler;
     scaler_step_ = info->current.step;
   }
   return info->current.step;

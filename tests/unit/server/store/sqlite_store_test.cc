@@ -8,9 +8,11 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -136,6 +138,58 @@ TEST_F(SqliteStoreTest, AnswersInTheOrderOfTheCalls) {
   }
   // The first alone, or with some of the others; the rest together.
   EXPECT_LE(transactions, 2) << "waiting writes must share a transaction";
+}
+
+TEST_F(SqliteStoreTest, AnswersALonelyRelaxedWriteBeforeTheCallReturns) {
+  const std::unique_ptr<Store> store =
+      MustOpen({.durability = Durability::kRelaxed, .boot_id = "a"});
+  std::thread::id answered_by;
+  store->Commit(Creation(NewState("run", "u1")),
+                [&](WriteResult result, const absl::Status&) {
+                  EXPECT_EQ(result, WriteResult::kDone);
+                  answered_by = std::this_thread::get_id();
+                });
+  EXPECT_TRUE(answered_by == std::this_thread::get_id());
+}
+
+TEST_F(SqliteStoreTest, GroupsRelaxedWritesThatComeDuringATransaction) {
+  Store* writing = nullptr;
+  int transactions = 0;
+  std::vector<std::future<Answer>> meanwhile;
+  SqliteOptions options = {.durability = Durability::kRelaxed, .boot_id = "a"};
+  options.before_commit = [&] {
+    if (++transactions > 1) return SQLITE_OK;
+    for (const char* const uid : {"u2", "u3", "u4"}) {
+      meanwhile.push_back(CommitAsync(writing, Creation(NewState(uid, uid))));
+    }
+    return SQLITE_OK;
+  };
+  const std::unique_ptr<Store> store = MustOpen(options);
+  writing = store.get();
+  Put(store.get(), Creation(NewState("u1", "u1")));
+  for (std::future<Answer>& answer : meanwhile) {
+    EXPECT_EQ(answer.get().result, WriteResult::kDone);
+  }
+  EXPECT_EQ(transactions, 2);
+}
+
+TEST_F(SqliteStoreTest, MovesALongLogIntoTheDatabase) {
+  const auto size = [this] {
+    return std::filesystem::file_size(folder() + "/lossscaler.db");
+  };
+  for (const Durability durability :
+       {Durability::kFull, Durability::kRelaxed}) {
+    const std::unique_ptr<Store> store =
+        MustOpen({.durability = durability, .boot_id = "a"});
+    const std::string uid = absl::StrCat("u", static_cast<int>(durability));
+    SessionState state = Put(store.get(), Creation(NewState(uid, uid)));
+    const std::uintmax_t before = size();
+    // A write takes a few pages; a thousand pages are long.
+    for (int i = 0; i < 5000 && size() == before; ++i) {
+      state = Put(store.get(), NextStep(state));
+    }
+    EXPECT_GT(size(), before);
+  }
 }
 
 TEST_F(SqliteStoreTest, CommitsTheRestOfAGroupWhenOneWriteIsRefused) {
