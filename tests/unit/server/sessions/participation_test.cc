@@ -31,6 +31,11 @@ class Line : public Participation::Transport {
       : stream_(std::make_shared<Participation>(participants, this)) {
     stream_->Start();
   }
+  // The client goes away, or what waits in the session would keep the stream.
+  ~Line() override {
+    stream_->Abandon();
+    if (writing_) Take(/*ok=*/false);
+  }
 
   void StartRead() override {
     EXPECT_FALSE(reading_ || ended_);
@@ -51,11 +56,11 @@ class Line : public Participation::Transport {
     reading_ = false;
     return *stream_;
   }
-  // The client takes one answer.
-  void Take() {
+  // The client takes one answer, or is gone.
+  void Take(bool ok = true) {
     ASSERT_TRUE(writing_);
     writing_ = false;
-    stream_->Written(true);
+    stream_->Written(ok);
   }
   void TakeAll() {
     while (writing_) Take();
