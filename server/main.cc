@@ -3,7 +3,6 @@
 
 // lossscalerd: the process around one App.
 
-#include <malloc.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,8 +16,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/synchronization/mutex.h"
 #include "app.h"
+#include "lossscaler/process/set_up.h"
 #include "ops/exit_code.h"
 #include "ops/grpc_log.h"
 #include "ops/log.h"
@@ -32,15 +31,6 @@ int Code(ExitCode code) { return static_cast<int>(code); }
 
 void Print(std::FILE* file, std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), file);
-}
-
-// Keeps the memory of chunks that have been answered for those that come,
-// instead of asking the kernel for fresh pages for every one.
-void KeepMemory() {
-  // The largest threshold that glibc accepts; a chunk is smaller.
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  mallopt(M_TRIM_THRESHOLD, 256 << 20);
-  mallopt(M_TOP_PAD, 16 << 20);
 }
 
 sigset_t EndSignals() {
@@ -120,8 +110,7 @@ ExitCode Run(const std::vector<std::string>& arguments,
 }  // namespace lossscaler::server
 
 int main(int argc, char** argv) {
-  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  lossscaler::server::KeepMemory();
+  lossscaler::SetUpProcess();
   // Blocked before the first thread starts, so in every thread: only those that
   // wait for them get them. SIGHUP keeps its meaning.
   const sigset_t signals = lossscaler::server::EndSignals();

@@ -8,11 +8,11 @@
 
 #include <iostream>
 
-#include "absl/synchronization/mutex.h"
 #include "ctl/command_line.h"
 #include "ctl/health.h"
 #include "ctl/interrupt.h"
 #include "lossscaler/client/connection.h"
+#include "lossscaler/process/set_up.h"
 
 namespace {
 
@@ -24,11 +24,10 @@ bool OutIsAbandoned() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  lossscaler::SetUpProcess();
   // What cannot be written is an error that cleans up after itself, not death.
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
-  // Debian's Abseil looks for deadlocks in every lock that gRPC takes.
-  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   // An error is one line, of ours.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   // Never deleted: a signal may come until the very end.

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "bench/coordination/raw_group.h"
 #include "bench/process/worker_process.h"
 #include "grpcpp/create_channel.h"
+#include "lossscaler/process/set_up.h"
 
 namespace lossscaler::bench {
 namespace {
@@ -179,7 +179,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   DieWithDriver();
-  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  lossscaler::SetUpProcess();
   const absl::Status status = Run(what == "workers", argv[2]);
   if (status.ok()) return 0;
   std::fprintf(stderr, "waiting_workers: %s\n", status.ToString().c_str());

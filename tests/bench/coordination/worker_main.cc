@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
 #include "bench/coordination/voter.h"
 #include "bench/process/worker_process.h"
+#include "lossscaler/process/set_up.h"
 
 namespace lossscaler::bench {
 namespace {
@@ -73,7 +73,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   DieWithDriver();
-  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  lossscaler::SetUpProcess();
   const absl::Status status = Run(make, {.address = argv[2],
                                          .session = argv[3],
                                          .rank = std::atoi(argv[4]),

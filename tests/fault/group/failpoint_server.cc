@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
 #include "app.h"
+#include "lossscaler/process/set_up.h"
 #include "ops/resolve.h"
 #include "ops/setting_sources.h"
 #include "store/open_store.h"
@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
   using lossscaler::testing::FailpointStore;
   namespace server = lossscaler::server;
 
-  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  lossscaler::SetUpProcess();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const std::optional<Failpoint> failpoint =
       argc > 1 ? Failpoint::Parse(argv[1]) : std::nullopt;

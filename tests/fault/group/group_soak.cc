@@ -23,10 +23,10 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "absl/synchronization/mutex.h"
 #include "fault/group/chaos.h"
 #include "fault/group/group_job.h"
 #include "fault/group/mixed.h"
+#include "lossscaler/process/set_up.h"
 #include "lossscaler/wire/group_convert.h"
 
 namespace lossscaler::testing {
@@ -168,7 +168,7 @@ int CheckAgain(const std::string& directory, std::uint64_t seed, int workers) {
 }  // namespace lossscaler::testing
 
 int main(int argc, char** argv) {
-  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  lossscaler::SetUpProcess();
   for (const int end : {SIGINT, SIGTERM}) {
     signal(end, [](int) { lossscaler::testing::stop = 1; });
   }

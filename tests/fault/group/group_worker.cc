@@ -11,8 +11,8 @@
 #include <string>
 
 #include "CLI/CLI.hpp"
-#include "absl/synchronization/mutex.h"
 #include "fault/group/simulated_trainer.h"
+#include "lossscaler/process/set_up.h"
 
 namespace {
 
@@ -21,7 +21,7 @@ volatile int leave = 0;
 }  // namespace
 
 int main(int argc, char** argv) {
-  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  lossscaler::SetUpProcess();
   // Ends with the test that has started it.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   signal(SIGTERM, [](int) { leave = 1; });
