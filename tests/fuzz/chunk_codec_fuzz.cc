@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "google/protobuf/stubs/logging.h"
 #include "lossscaler/core/fragments.h"
 #include "lossscaler/v1/unscale.pb.h"
 #include "lossscaler/wire/chunk_codec.h"
@@ -76,6 +77,12 @@ void Read(std::string_view bytes, Fragments pieces) {
 }
 
 }  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {
+  // Of illegal strings in `open` it says so every time.
+  google::protobuf::SetLogHandler(nullptr);
+  return 0;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {

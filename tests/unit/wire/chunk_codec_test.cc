@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
+#include "google/protobuf/arena.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "gtest/gtest.h"
 #include "testing/every_field.h"
@@ -317,13 +318,16 @@ TEST(ChunkCodecTest, LeavesNothingOfTheMessageBefore) {
 }
 
 TEST(ChunkCodecTest, KeepsTheChunkOfTheMessageBefore) {
-  UnscaleRequest request;
+  // Which gives no memory out twice: the same address is the same object.
+  google::protobuf::Arena arena;
+  auto* const request =
+      google::protobuf::Arena::CreateMessage<UnscaleRequest>(&arena);
   const std::string bytes = Chunk(TensorAndOffset() + Data());
   const std::string_view piece = bytes;
-  ASSERT_TRUE(ReadChunk(Fragments(&piece, 1), &request));
-  const v1::UnscaleChunk* const chunk = &request.chunk();
-  ASSERT_TRUE(ReadChunk(Fragments(&piece, 1), &request));
-  EXPECT_EQ(&request.chunk(), chunk);
+  ASSERT_TRUE(ReadChunk(Fragments(&piece, 1), request));
+  const v1::UnscaleChunk* const chunk = &request->chunk();
+  ASSERT_TRUE(ReadChunk(Fragments(&piece, 1), request));
+  EXPECT_EQ(&request->chunk(), chunk);
 }
 
 TEST(ChunkCodecTest, DoesNotKeepThePayloadThatTheGeneratedParserRead) {
