@@ -41,7 +41,7 @@ using ::lossscaler::testing::UnscaleCall;
 using ::testing::ElementsAre;
 using Stub = v1::LossScalerService::Stub;
 
-server::Limits SmallLimits() {
+server::Limits FewCalls() {
   server::Limits limits;
   limits.max_open_calls = 8;
   limits.max_watch_streams = 2;
@@ -223,7 +223,7 @@ class GroupRpc : public ::testing::Test {
     server_.registry().Drain(server_.gate().Draining());
   }
 
-  InProcessServer server_{SmallLimits()};
+  InProcessServer server_{FewCalls()};
   std::unique_ptr<Stub> stub_ = server_.NewStub();
   std::string uid_;
   v1::JoinSessionResponse joined_;
