@@ -22,7 +22,7 @@
 namespace lossscaler::ctl {
 namespace {
 
-constexpr char kNothing[] = "-";
+constexpr char kNoEntry[] = "-";
 
 std::size_t CountWhere(const SessionInfo& session,
                        bool (*holds)(const MemberView&)) {
@@ -70,17 +70,17 @@ std::string LastVoteText(const SessionInfo& session, const MemberView& view) {
     return absl::StrCat("step ", session.current.step, " ",
                         std::string(VerdictName(view.vote->resolved)));
   }
-  if (!session.last_decision) return kNothing;
+  if (!session.last_decision) return kNoEntry;
   for (const Vote& vote : session.last_decision->votes) {
     if (vote.incarnation != view.member.incarnation) continue;
     return absl::StrCat("step ", session.last_decision->step, " ",
                         std::string(VerdictName(vote.resolved)));
   }
-  return kNothing;
+  return kNoEntry;
 }
 
 std::string CheckpointText(const std::optional<Checkpoint>& checkpoint) {
-  if (!checkpoint) return kNothing;
+  if (!checkpoint) return kNoEntry;
   const Base& base = checkpoint->base;
   std::string text =
       absl::StrCat("scale ", NumberText(checkpoint->scaler.scale()), ", base ",

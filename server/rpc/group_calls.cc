@@ -26,13 +26,13 @@
 namespace lossscaler::server {
 namespace {
 
-constexpr int kDefaultPageSize = 100;
-constexpr int kMaxPageSize = 1000;
+constexpr int kDefaultDecisions = 100;
+constexpr int kMaxDecisions = 1000;
 // Read from the journal at a time, so that a page of decisions with many votes
 // is cut before they are all in memory.
 constexpr int kReadAtOnce = 32;
 // Leaves room for the page token.
-constexpr std::size_t kMaxPageBytes =
+constexpr std::size_t kMaxDecisionBytes =
     static_cast<std::size_t>(kMaxMessageBytes) - 1024;
 
 // The step of a page token; unset if it is none.
@@ -46,12 +46,12 @@ std::optional<std::int64_t> StepOfToken(const std::string& token) {
 
 absl::StatusOr<DecisionQuery> QueryOf(const v1::ListDecisionsRequest& request) {
   DecisionQuery query;
-  if (request.page_size() < 0 || request.page_size() > kMaxPageSize) {
+  if (request.page_size() < 0 || request.page_size() > kMaxDecisions) {
     return BadField("page_size", absl::StrCat(request.page_size()),
-                    absl::StrCat("it must be between 0 and ", kMaxPageSize));
+                    absl::StrCat("it must be between 0 and ", kMaxDecisions));
   }
   query.limit =
-      request.page_size() == 0 ? kDefaultPageSize : request.page_size();
+      request.page_size() == 0 ? kDefaultDecisions : request.page_size();
   if (!request.page_token().empty()) {
     // The last step of the page before.
     query.before_step = StepOfToken(request.page_token());
@@ -138,7 +138,7 @@ absl::Status ListDecisions(Registry* registry,
       // What a repeated message takes besides its own bytes: tag and length.
       bytes += proto.ByteSizeLong() + 6;
       const int taken = response->decisions_size();
-      if (taken == limit || (taken > 0 && bytes > kMaxPageBytes)) {
+      if (taken == limit || (taken > 0 && bytes > kMaxDecisionBytes)) {
         response->set_next_page_token(absl::StrCat(*query->before_step));
         return absl::OkStatus();
       }

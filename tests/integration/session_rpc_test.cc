@@ -29,10 +29,10 @@ using ::lossscaler::testing::IsOk;
 using ::lossscaler::testing::ToAbsl;
 using ::testing::ElementsAre;
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
 
-server::Limits SmallLimits() {
+server::Limits FewSessions() {
   server::Limits limits;
   limits.max_sessions = 5;
   limits.max_losses_per_call = 4;
@@ -92,7 +92,7 @@ class SessionRpc : public ::testing::Test {
     return Call(&Stub::ScaleLoss, request, &scaled_);
   }
 
-  InProcessServer server_{SmallLimits()};
+  InProcessServer server_{FewSessions()};
   std::unique_ptr<Stub> stub_ = server_.NewStub();
   v1::CreateSessionResponse created_;
   v1::GetSessionResponse got_;
@@ -154,14 +154,14 @@ TEST_F(SessionRpc, BadConfigurationsAreRefusedAndLeaveNoSession) {
   using Edit = std::function<void(v1::DynamicScaler*)>;
   const std::vector<Edit> edits = {
       [](v1::DynamicScaler* d) { d->set_growth_factor(1); },
-      [](v1::DynamicScaler* d) { d->set_growth_factor(kNaN); },
+      [](v1::DynamicScaler* d) { d->set_growth_factor(kNotANumber); },
       [](v1::DynamicScaler* d) { d->set_backoff_factor(1); },
       [](v1::DynamicScaler* d) { d->set_backoff_factor(-0.5); },
       [](v1::DynamicScaler* d) { d->set_growth_interval(-1); },
       [](v1::DynamicScaler* d) { d->set_scale(0); },
       [](v1::DynamicScaler* d) { d->set_scale(-1); },
-      [](v1::DynamicScaler* d) { d->set_scale(kNaN); },
-      [](v1::DynamicScaler* d) { d->set_scale(kInf); },
+      [](v1::DynamicScaler* d) { d->set_scale(kNotANumber); },
+      [](v1::DynamicScaler* d) { d->set_scale(kInfinity); },
       [](v1::DynamicScaler* d) { d->set_scale(1e39); },
       [](v1::DynamicScaler* d) {
         d->set_min_scale(8);
@@ -361,11 +361,11 @@ TEST_F(SessionRpc, VotesThatContradictThemselvesAreRefused) {
   EXPECT_THAT(Call(&Stub::Update, request, &updated_),
               IsErrorSaying(Reason::kInvalidField, "base.session_uid"));
   request.clear_base();
-  request.set_scale_used(kNaN);
+  request.set_scale_used(kNotANumber);
   EXPECT_THAT(Call(&Stub::Update, request, &updated_),
               IsErrorSaying(Reason::kInvalidField, "scale_used"));
   request.clear_scale_used();
-  for (const double sum : {double{kNaN}, double{kInf}, -1.0}) {
+  for (const double sum : {double{kNotANumber}, double{kInfinity}, -1.0}) {
     request.set_sum_of_squares(sum);
     EXPECT_THAT(Call(&Stub::Update, request, &updated_),
                 IsErrorSaying(Reason::kInvalidField, "sum_of_squares"));
@@ -413,13 +413,14 @@ TEST_F(SessionRpc, ScalesLossesInFloat32AndFlagsWhatIsNotFinite) {
   ASSERT_THAT(Create(Dynamic("run")), IsOk());
   v1::ScaleLossRequest request;
   request.set_session("run");
-  for (const float loss : {0.1f, kNaN, -kInf, 1e38f}) request.add_losses(loss);
+  for (const float loss : {0.1f, kNotANumber, -kInfinity, 1e38f})
+    request.add_losses(loss);
   ASSERT_THAT(Scale(request), IsOk());
   ASSERT_EQ(scaled_.scaled_losses_size(), 4);
   EXPECT_EQ(scaled_.scaled_losses(0), 0.1f * 65536.0f);
   EXPECT_TRUE(std::isnan(scaled_.scaled_losses(1)));
-  EXPECT_EQ(scaled_.scaled_losses(2), -kInf);
-  EXPECT_EQ(scaled_.scaled_losses(3), kInf);
+  EXPECT_EQ(scaled_.scaled_losses(2), -kInfinity);
+  EXPECT_EQ(scaled_.scaled_losses(3), kInfinity);
   EXPECT_THAT(scaled_.non_finite_losses(), ElementsAre(1, 2));
   EXPECT_THAT(scaled_.overflowing_losses(), ElementsAre(3));
   EXPECT_EQ(scaled_.scale(), 65536);

@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // In a table of many files only what is bad stands out.
-constexpr char kNothing[] = "-";
+constexpr char kNoFigure[] = "-";
 
 double SumOfSquares(const UnscaleSummary& summary) {
   double sum = 0;
@@ -50,11 +50,11 @@ std::string BadText(const UnscaleVerdict& verdict) {
   add(verdict.nan_count, "nan");
   add(verdict.positive_infinity_count, "+inf");
   add(verdict.negative_infinity_count, "-inf");
-  return parts.empty() ? kNothing : absl::StrJoin(parts, ", ");
+  return parts.empty() ? kNoFigure : absl::StrJoin(parts, ", ");
 }
 
 std::string FirstBadText(const FileSummary& file) {
-  if (!file.verdict.first_bad_index) return kNothing;
+  if (!file.verdict.first_bad_index) return kNoFigure;
   const std::uint64_t index = *file.verdict.first_bad_index;
   return absl::StrCat(file.first_bad_value.value_or("?"), " at ",
                       TupleText(PositionOf(index, file.header)), ", element ",
@@ -70,7 +70,7 @@ Row FileRow(const FileSummary& file) {
           absl::StrCat(verdict.element_count),
           BadText(verdict),
           FirstBadText(file),
-          verdict.flushed_to_zero == 0 ? kNothing
+          verdict.flushed_to_zero == 0 ? kNoFigure
                                        : absl::StrCat(verdict.flushed_to_zero)};
 }
 

@@ -40,8 +40,8 @@ namespace lossscaler {
 // What was found in a run of elements. Counts, flags, index and maximum have
 // the same bits however the run was cut into calls. The sum is that of the
 // exact squares within 2^-17 relative (float32 blocks of at most 1,024
-// elements, added up in float64), or n * 2^-53 for float64 input, so two cuts
-// of one run may differ by twice that.
+// elements, added up in float64), or n * 2^-53 for float64 input as far as its
+// squares are normal numbers, so two cuts of one run may differ by twice that.
 struct UnscaleVerdict {
   std::uint64_t element_count = 0;
   // Of the stored results. A non-finite input always gives a non-finite

@@ -36,6 +36,8 @@ UnscaleVerdict UnscaleFragments(ElementType input_type, Fragments input,
   std::byte straddler[kLargestElement];
   std::size_t begun = 0;
   for (std::string_view piece : input) {
+    // It may be null, which memcpy() does not take.
+    if (piece.empty()) continue;
     if (begun > 0) {
       const std::size_t missing = std::min(size - begun, piece.size());
       std::memcpy(straddler + begun, piece.data(), missing);

@@ -10,8 +10,10 @@
 // protobuf.
 //
 // Every other legal encoding (`data` before a small field, or twice; the oneof
-// set twice; a head longer than kMaxHeadBytes) is for the generated parser: it
-// gives the same message, only slower.
+// set twice; groups; numbers longer than they need be; a head longer than
+// kMaxHeadBytes) is for the generated parser: it gives the same message, only
+// slower. What is taken by hand is legal, and what the generated parser makes
+// of it.
 //
 // Thread safety: free functions without state.
 
@@ -40,19 +42,22 @@ struct ChunkHead {
 };
 
 // Takes a chunk message apart. `message` is left with all of its fields but
-// `data`; with nothing, if this is not a chunk message in the usual shape: then
-// ParseFromString() or its like has to read it, and decides whether it is legal
-// at all.
+// `data`, unknown ones included; with nothing, if this is not a chunk message
+// in the usual shape: then ParseFromString() or its like has to read it, and
+// decides whether it is legal at all.
+//
+// Given the message that it filled for the chunk before, it allocates less.
 std::optional<ChunkHead> ReadChunk(Fragments bytes,
                                    v1::UnscaleRequest* message);
 std::optional<ChunkHead> ReadChunk(Fragments bytes,
                                    v1::UnscaleResponse* message);
 
 // The bytes that together with `data_bytes` bytes of payload behind them are
-// `message` with that payload as `data`: those that SerializeAsString() gives.
+// `message` with that payload as `data`: those that SerializeAsString() gives,
+// but for unknown fields of the chunk, which are kept and come before `data`.
 //
-// REQUIRES: `message` is a chunk without `data`, and the whole is less than
-// 2 GiB.
+// REQUIRES: `message` is a chunk without `data`, has no unknown fields beside
+// the chunk, and the whole is less than 2 GiB.
 std::string ChunkHeadOf(const v1::UnscaleRequest& message,
                         std::size_t data_bytes);
 std::string ChunkHeadOf(const v1::UnscaleResponse& message,

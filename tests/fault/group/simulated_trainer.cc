@@ -27,7 +27,7 @@ constexpr int kVainSearches = 5;
 
 constexpr absl::Duration kPatience = absl::Minutes(5);
 
-std::shared_ptr<Connection> Connect(const std::string& address) {
+std::shared_ptr<Connection> ConnectWorker(const std::string& address) {
   ClientOptions options;
   options.address = address;
   options.unavailable_budget = kPatience;
@@ -68,7 +68,7 @@ SimulatedTrainer::SimulatedTrainer(const TrainerOptions& options,
     : options_(options),
       shelf_(shelf),
       history_(history),
-      connection_(Connect(options.address)) {}
+      connection_(ConnectWorker(options.address)) {}
 
 TrainerEnd SimulatedTrainer::Run(const volatile int& leave) {
   absl::Status status = Join();

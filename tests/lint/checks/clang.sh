@@ -11,7 +11,8 @@ configure_clang || {
   echo "clang: configuring the preset clang failed"
   exit 1
 }
-# Objects only: g++ links and runs the same programs in every other preset.
+# Each by itself, whatever LOSSSCALER_UNITY says; g++ links and runs the same programs in
+# every other preset.
 mapfile -t objects < <(ninja -C build/clang -t targets all |
   sed -n 's/^\(.*\.cc\.o\): .*/\1/p' | grep -v '\.pb\.cc\.o$')
 quietly cmake --build --preset clang --parallel "$jobs" --target "${objects[@]}" -- -k 0 || {

@@ -4,10 +4,12 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "lossscaler/core/unscale.h"
+#include "lossscaler/core/unscale_fragments.h"
 #include "lossscaler/core/unscale_on.h"
 #include "rapidcheck.h"
 #include "rapidcheck/gtest.h"
@@ -105,6 +107,32 @@ RC_GTEST_PROP(UnscaleProperty, AnyCutMergesToTheWhole, ()) {
       SumsAgree(merged.sum_of_squares, whole.sum_of_squares, any.input_type));
   merged.sum_of_squares = whole.sum_of_squares;
   RC_ASSERT(merged == whole);
+}
+
+RC_GTEST_PROP(UnscaleProperty, AnyPiecesEqualTheNaiveLoop, ()) {
+  const Case any = AnyCase();
+  const NaiveResult expected = NaiveUnscale(any.input_type, any.elements,
+                                            any.output_type, 0, any.parameters);
+  const std::vector<std::byte> input = Pack(any.input_type, any.elements);
+  const std::string_view whole(reinterpret_cast<const char*>(input.data()),
+                               input.size());
+  std::vector<std::string_view> pieces;
+  for (std::size_t begin = 0; begin < whole.size();) {
+    // Mostly a few bytes, and empty ones among them.
+    const std::size_t most = *rc::gen::element<std::size_t>(1, 9, 200, 9000);
+    pieces.push_back(
+        whole.substr(begin, *rc::gen::inRange<std::size_t>(0, most + 1)));
+    begin += pieces.back().size();
+  }
+  std::vector<std::byte> output(any.elements.size() * SizeOf(any.output_type));
+  UnscaleVerdict verdict =
+      UnscaleFragments(any.input_type, pieces, any.output_type, output.data(),
+                       0, any.parameters);
+  RC_ASSERT(Unpack(any.output_type, output) == expected.elements);
+  RC_ASSERT(SumsAgree(verdict.sum_of_squares, expected.verdict.sum_of_squares,
+                      any.input_type));
+  verdict.sum_of_squares = expected.verdict.sum_of_squares;
+  RC_ASSERT(verdict == expected.verdict);
 }
 
 }  // namespace

@@ -15,9 +15,9 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Return;
 
-constexpr char kCertificate[] =
+constexpr char kEmptyCertificate[] =
     "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n";
-constexpr char kKey[] =
+constexpr char kEmptyKey[] =
     "-----BEGIN PRIVATE KEY-----\nMA==\n-----END PRIVATE KEY-----\n";
 
 class CtlConnectionFlagsTest : public CtlTest {
@@ -43,9 +43,9 @@ class CtlConnectionFlagsTest : public CtlTest {
   }
 
   testing::TempDirectory directory_;
-  const std::string ca_ = Write("ca.pem", kCertificate);
-  const std::string certificate_ = Write("cert.pem", kCertificate);
-  const std::string key_ = Write("key.pem", kKey);
+  const std::string ca_ = Write("ca.pem", kEmptyCertificate);
+  const std::string certificate_ = Write("cert.pem", kEmptyCertificate);
+  const std::string key_ = Write("key.pem", kEmptyKey);
   const std::string token_ = Write("token", "  from-file\n");
 };
 
@@ -145,7 +145,7 @@ TEST_F(CtlConnectionFlagsTest, TlsTrustsTheMachineOrAFile) {
   EXPECT_EQ(options_.tls->ca_certificates, "");
   EXPECT_EQ(RunWith({"--ca", ca_.c_str()}), kDone);
   ASSERT_TRUE(options_.tls.has_value());
-  EXPECT_EQ(options_.tls->ca_certificates, kCertificate);
+  EXPECT_EQ(options_.tls->ca_certificates, kEmptyCertificate);
   EXPECT_EQ(options_.tls->certificate_chain, "");
 }
 
@@ -154,8 +154,8 @@ TEST_F(CtlConnectionFlagsTest, ShowsACertificate) {
             kDone);
   ASSERT_TRUE(options_.tls.has_value());
   EXPECT_EQ(options_.tls->ca_certificates, "");
-  EXPECT_EQ(options_.tls->certificate_chain, kCertificate);
-  EXPECT_EQ(options_.tls->private_key, kKey);
+  EXPECT_EQ(options_.tls->certificate_chain, kEmptyCertificate);
+  EXPECT_EQ(options_.tls->private_key, kEmptyKey);
 }
 
 TEST_F(CtlConnectionFlagsTest, TakesFilesFromVariables) {
@@ -166,9 +166,9 @@ TEST_F(CtlConnectionFlagsTest, TakesFilesFromVariables) {
   const ScopedVariable token("LOSSSCALER_TOKEN_FILE", token_.c_str());
   EXPECT_EQ(RunWith({}), kDone);
   ASSERT_TRUE(options_.tls.has_value());
-  EXPECT_EQ(options_.tls->ca_certificates, kCertificate);
-  EXPECT_EQ(options_.tls->certificate_chain, kCertificate);
-  EXPECT_EQ(options_.tls->private_key, kKey);
+  EXPECT_EQ(options_.tls->ca_certificates, kEmptyCertificate);
+  EXPECT_EQ(options_.tls->certificate_chain, kEmptyCertificate);
+  EXPECT_EQ(options_.tls->private_key, kEmptyKey);
   EXPECT_EQ(options_.token, "from-file");
 }
 

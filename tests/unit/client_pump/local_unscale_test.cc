@@ -23,9 +23,10 @@ namespace {
 
 using lossscaler::testing::IsOk;
 
-constexpr double kScale = 1536.0;  // Not a power of two: division rounds.
+constexpr double kRoundingScale =
+    1536.0;  // Not a power of two: division rounds.
 
-std::vector<float> Values(std::size_t count) {
+std::vector<float> LocalValues(std::size_t count) {
   std::vector<float> values(count);
   for (std::size_t i = 0; i < count; ++i) {
     values[i] = static_cast<float>(i % 1013) - 500.25F;
@@ -36,7 +37,7 @@ std::vector<float> Values(std::size_t count) {
 UnscaleVerdict UnscaleOne(const GradientTensor& tensor) {
   const auto plan = PlanUnscale({&tensor, 1});
   EXPECT_THAT(plan, IsOk());
-  return UnscaleInMemory(*plan, {.scale = kScale}).front();
+  return UnscaleInMemory(*plan, {.scale = kRoundingScale}).front();
 }
 
 // More elements than fit into a block, so that blocks are walked.
@@ -45,7 +46,7 @@ TEST(UnscaleInMemoryTest, DividesEveryElementOnceWhateverTheStrides) {
   constexpr std::size_t kColumns = 50;
   for (const Layout layout : {Layout{1, kRows}, Layout{2, 2 * kRows + 3},
                               Layout{kColumns, 1}, Layout{1, 2 * kRows}}) {
-    std::vector<float> memory = Values(2 * kRows * kColumns + 200);
+    std::vector<float> memory = LocalValues(2 * kRows * kColumns + 200);
     std::vector<float> expected = memory;
     double sum = 0;
     for (std::size_t j = 0; j < kColumns; ++j) {
@@ -53,7 +54,7 @@ TEST(UnscaleInMemoryTest, DividesEveryElementOnceWhateverTheStrides) {
         float& element =
             expected[i * static_cast<std::size_t>(layout.inner_stride) +
                      j * static_cast<std::size_t>(layout.outer_stride)];
-        element /= static_cast<float>(kScale);
+        element /= static_cast<float>(kRoundingScale);
         sum += static_cast<double>(element) * element;
       }
     }
@@ -70,7 +71,7 @@ TEST(UnscaleInMemoryTest, DividesEveryElementOnceWhateverTheStrides) {
 }
 
 TEST(UnscaleInMemoryTest, FindsTheFirstBadElementOfAStridedTensor) {
-  std::vector<float> memory = Values(80'000);
+  std::vector<float> memory = LocalValues(80'000);
   memory[2 * 30'000] = std::numeric_limits<float>::infinity();
   memory[2 * 31'000] = -std::numeric_limits<float>::infinity();
   GradientTensor tensor = InPlace("t", std::span(memory));
@@ -110,14 +111,14 @@ TEST(UnscaleInMemoryTest, OnlyCheckedMemoryStaysAsItIs) {
 constexpr std::size_t kManyElements = 3'300'001;
 
 TEST(UnscaleInMemoryTest, FindsInALargeTensorWhatOnePassFinds) {
-  std::vector<float> memory = Values(kManyElements);
+  std::vector<float> memory = LocalValues(kManyElements);
   memory[2'000'000] = std::numeric_limits<float>::quiet_NaN();
   memory[3'300'000] = std::numeric_limits<float>::infinity();
   memory[5] = std::numeric_limits<float>::denorm_min();
   std::vector<float> expected = memory;
   UnscaleVerdict whole = lossscaler::Unscale(
       ElementType::kFloat32, expected.data(), kManyElements,
-      ElementType::kFloat32, expected.data(), 0, {.scale = kScale});
+      ElementType::kFloat32, expected.data(), 0, {.scale = kRoundingScale});
   const UnscaleVerdict verdict = UnscaleOne(InPlace("t", std::span(memory)));
   // As bytes: NaN equals no NaN.
   EXPECT_EQ(std::memcmp(memory.data(), expected.data(),
@@ -136,7 +137,7 @@ TEST(UnscaleInMemoryTest, SharesManyTensorsAndStridesAmongThreads) {
   std::vector<std::vector<float>> memory;
   std::vector<GradientTensor> tensors;
   for (const std::size_t count : {0u, 1u, 700'000u, 1'500'000u}) {
-    memory.push_back(Values(2 * count));
+    memory.push_back(LocalValues(2 * count));
   }
   for (std::size_t i = 0; i < memory.size(); ++i) {
     GradientTensor tensor = InPlace("", std::span(memory[i]));
@@ -147,21 +148,22 @@ TEST(UnscaleInMemoryTest, SharesManyTensorsAndStridesAmongThreads) {
   const auto plan = PlanUnscale(tensors);
   ASSERT_THAT(plan, IsOk());
   const std::vector<UnscaleVerdict> verdicts =
-      UnscaleInMemory(*plan, {.scale = kScale});
+      UnscaleInMemory(*plan, {.scale = kRoundingScale});
   ASSERT_EQ(verdicts.size(), memory.size());
   for (std::size_t t = 0; t < memory.size(); ++t) {
-    const std::vector<float> before = Values(memory[t].size());
+    const std::vector<float> before = LocalValues(memory[t].size());
     EXPECT_EQ(verdicts[t].element_count, before.size() / 2);
     for (std::size_t i = 0; i < before.size(); ++i) {
       ASSERT_EQ(memory[t][i],
-                i % 2 == 0 ? before[i] / static_cast<float>(kScale) : before[i])
+                i % 2 == 0 ? before[i] / static_cast<float>(kRoundingScale)
+                           : before[i])
           << t << " " << i;
     }
   }
 }
 
 TEST(UnscaleInMemoryTest, SumsAlikeOnAnyNumberOfProcessors) {
-  std::vector<float> memory = Values(kManyElements);
+  std::vector<float> memory = LocalValues(kManyElements);
   const GradientTensor tensor = CheckOnly("t", std::span(memory));
   const double sum = UnscaleOne(tensor).sum_of_squares;
   cpu_set_t all;

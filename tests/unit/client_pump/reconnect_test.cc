@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-const absl::Time kStart = absl::FromUnixSeconds(1000);
+const absl::Time kLost = absl::FromUnixSeconds(1000);
 
 Reconnect Doubling() {
   return Reconnect(absl::Milliseconds(100), absl::Seconds(1),
@@ -23,11 +23,11 @@ Reconnect Doubling() {
 
 TEST(ReconnectTest, ThePauseDoublesUpToItsMaximum) {
   Reconnect reconnect = Doubling();
-  EXPECT_LE(reconnect.next(), kStart);
+  EXPECT_LE(reconnect.next(), kLost);
   std::vector<absl::Duration> pauses;
   for (int i = 0; i < 6; ++i) {
-    reconnect.Lost(absl::UnavailableError("lost"), kStart);
-    pauses.push_back(reconnect.next() - kStart);
+    reconnect.Lost(absl::UnavailableError("lost"), kLost);
+    pauses.push_back(reconnect.next() - kLost);
   }
   EXPECT_THAT(pauses,
               ElementsAre(absl::Milliseconds(50), absl::Milliseconds(100),
@@ -38,24 +38,24 @@ TEST(ReconnectTest, ThePauseDoublesUpToItsMaximum) {
 TEST(ReconnectTest, TheServersOwnDelayIsWaitedForWhole) {
   Reconnect reconnect = Doubling();
   reconnect.Lost(
-      MakeRetryableError(Reason::kDraining, "down", absl::Seconds(3)), kStart);
-  EXPECT_EQ(reconnect.next(), kStart + absl::Seconds(3));
+      MakeRetryableError(Reason::kDraining, "down", absl::Seconds(3)), kLost);
+  EXPECT_EQ(reconnect.next(), kLost + absl::Seconds(3));
 }
 
 // Otherwise a stream that breaks whenever it is opened is opened for ever.
 TEST(ReconnectTest, ItIsAwayFromTheFirstLossUntilAStreamWorks) {
   Reconnect reconnect = Doubling();
   EXPECT_EQ(reconnect.away_since(), std::nullopt);
-  reconnect.Lost(absl::UnavailableError("first"), kStart);
-  reconnect.Lost(absl::UnavailableError("second"), kStart + absl::Seconds(5));
-  EXPECT_EQ(reconnect.away_since(), kStart);
+  reconnect.Lost(absl::UnavailableError("first"), kLost);
+  reconnect.Lost(absl::UnavailableError("second"), kLost + absl::Seconds(5));
+  EXPECT_EQ(reconnect.away_since(), kLost);
   EXPECT_EQ(reconnect.error().message(), "second");
   reconnect.Works();
   EXPECT_EQ(reconnect.away_since(), std::nullopt);
-  reconnect.Lost(absl::UnavailableError("third"), kStart + absl::Seconds(9));
-  EXPECT_EQ(reconnect.away_since(), kStart + absl::Seconds(9));
+  reconnect.Lost(absl::UnavailableError("third"), kLost + absl::Seconds(9));
+  EXPECT_EQ(reconnect.away_since(), kLost + absl::Seconds(9));
   EXPECT_EQ(reconnect.next(),
-            kStart + absl::Seconds(9) + absl::Milliseconds(50));
+            kLost + absl::Seconds(9) + absl::Milliseconds(50));
 }
 
 }  // namespace

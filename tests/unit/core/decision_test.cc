@@ -8,7 +8,7 @@
 namespace lossscaler {
 namespace {
 
-Vote FullVote() {
+Vote CompleteVote() {
   Vote vote;
   vote.verdict = Verdict::kFinite;
   vote.stream_ids = {"s1", "s2"};
@@ -23,24 +23,24 @@ Vote FullVote() {
 }
 
 TEST(SameVoteTest, ARepeatedVoteIsTheSame) {
-  EXPECT_TRUE(SameVote(FullVote(), FullVote()));
+  EXPECT_TRUE(SameVote(CompleteVote(), CompleteVote()));
   EXPECT_TRUE(SameVote(Vote(), Vote()));
 }
 
 TEST(SameVoteTest, WhatIsNotPartOfTheVoteMayDiffer) {
-  Vote other = FullVote();
+  Vote other = CompleteVote();
   other.sum_of_squares = 0.2500001;
   other.request_id = "r2";
   // The recorded one is resolved, the repeated one not yet.
   other.resolved = Verdict::kUnset;
-  EXPECT_TRUE(SameVote(FullVote(), other));
+  EXPECT_TRUE(SameVote(CompleteVote(), other));
 }
 
 TEST(SameVoteTest, EveryPartOfTheVoteCounts) {
   const auto differs = [](auto change) {
-    Vote other = FullVote();
+    Vote other = CompleteVote();
     change(other);
-    return !SameVote(FullVote(), other) && !SameVote(other, FullVote());
+    return !SameVote(CompleteVote(), other) && !SameVote(other, CompleteVote());
   };
   EXPECT_TRUE(differs([](Vote& v) { v.verdict = Verdict::kOverflow; }));
   // The same finding said in another way: identity is of the vote as sent.
@@ -58,10 +58,10 @@ TEST(SameVoteTest, EveryPartOfTheVoteCounts) {
 // A stored decision does not keep the session of a vote's base: a vote repeated
 // after a restart must still find itself there.
 TEST(SameVoteTest, AnUnnamedSessionOfTheBaseMatchesAny) {
-  Vote stored = FullVote();
+  Vote stored = CompleteVote();
   stored.base_session_uid.clear();
-  EXPECT_TRUE(SameVote(stored, FullVote()));
-  EXPECT_TRUE(SameVote(FullVote(), stored));
+  EXPECT_TRUE(SameVote(stored, CompleteVote()));
+  EXPECT_TRUE(SameVote(CompleteVote(), stored));
 }
 
 TEST(DecisionNamesTest, AreThoseOfTheProto) {

@@ -26,7 +26,7 @@ using testing::IsError;
 using testing::IsErrorSaying;
 using testing::IsOk;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kMaxInt64 = std::numeric_limits<std::int64_t>::max();
 
@@ -87,7 +87,7 @@ TEST(StaticTest, AcceptsExactlyTheNormalFloat32s) {
   EXPECT_THAT(LossScaler::Static(0x1p-126), IsOk());
   EXPECT_THAT(LossScaler::Static(0x1.fffffep127), IsOk());
   for (double bad : {0.0, -0.0, -1.0, 0x1.fffffcp-127, 0x1p128, 1e-320, 1e300,
-                     kInfinity, -kInfinity, kNan}) {
+                     kInfinite, -kInfinite, kNan}) {
     EXPECT_THAT(LossScaler::Static(bad),
                 IsErrorSaying(Reason::kInvalidScaler, "scale is "))
         << bad;
@@ -519,7 +519,7 @@ TEST(ValidationTest, NamesTheFieldThatIsWrong) {
       {"initial_scale", [](DynamicOptions& o) { o.initial_scale = 0.0; }},
       {"initial_scale", [](DynamicOptions& o) { o.initial_scale = -1.0; }},
       {"initial_scale", [](DynamicOptions& o) { o.initial_scale = kNan; }},
-      {"initial_scale", [](DynamicOptions& o) { o.initial_scale = kInfinity; }},
+      {"initial_scale", [](DynamicOptions& o) { o.initial_scale = kInfinite; }},
       {"initial_scale", [](DynamicOptions& o) { o.initial_scale = 3.5e38; }},
       {"initial_scale", [](DynamicOptions& o) { o.initial_scale = 1e-38; }},
       {"initial_scale", [](DynamicOptions& o) { o.min_scale = 65537.0; }},
@@ -531,7 +531,7 @@ TEST(ValidationTest, NamesTheFieldThatIsWrong) {
       {"growth_factor",
        [](DynamicOptions& o) {
          o.precision = StatePrecision::kFloat64;
-         o.growth_factor = kInfinity;
+         o.growth_factor = kInfinite;
        }},
       {"backoff_factor", [](DynamicOptions& o) { o.backoff_factor = 0.0; }},
       {"backoff_factor", [](DynamicOptions& o) { o.backoff_factor = 1.0; }},
@@ -543,7 +543,7 @@ TEST(ValidationTest, NamesTheFieldThatIsWrong) {
       {"min_scale", [](DynamicOptions& o) { o.min_scale = 0.0; }},
       {"min_scale", [](DynamicOptions& o) { o.min_scale = 1e-40; }},
       {"min_scale", [](DynamicOptions& o) { o.min_scale = kNan; }},
-      {"max_scale", [](DynamicOptions& o) { o.max_scale = kInfinity; }},
+      {"max_scale", [](DynamicOptions& o) { o.max_scale = kInfinite; }},
       {"max_scale",
        [](DynamicOptions& o) {
          o.precision = StatePrecision::kFloat64;
@@ -606,7 +606,7 @@ struct BadState {
 TEST(ValidationTest, RefusesAStateThatTheOptionsDoNotAllow) {
   const BadState table[] = {
       {"scale", [](DynamicState& s) { s.scale = 0.0; }},
-      {"scale", [](DynamicState& s) { s.scale = kInfinity; }},
+      {"scale", [](DynamicState& s) { s.scale = kInfinite; }},
       {"scale", [](DynamicState& s) { s.scale = 0.5; }},
       {"steps_since_overflow",
        [](DynamicState& s) { s.steps_since_overflow = -1; }},

@@ -40,7 +40,7 @@ using ::testing::Pair;
 // The compiler refuses the switches below once core has an enumerator that
 // they lack; the loops fail once the proto has one.
 
-constexpr int kNoMirror = -1;
+constexpr int kNoGroupMirror = -1;
 
 int Mirror(LossPolicy value) {
   switch (value) {
@@ -51,7 +51,7 @@ int Mirror(LossPolicy value) {
     case LossPolicy::kAbort:
       return v1::LOSS_POLICY_ABORT;
   }
-  return kNoMirror;
+  return kNoGroupMirror;
 }
 
 int Mirror(StragglerPolicy value) {
@@ -65,7 +65,7 @@ int Mirror(StragglerPolicy value) {
     case StragglerPolicy::kProceed:
       return v1::STRAGGLER_POLICY_PROCEED;
   }
-  return kNoMirror;
+  return kNoGroupMirror;
 }
 
 int Mirror(PartPolicy value) {
@@ -75,7 +75,7 @@ int Mirror(PartPolicy value) {
     case PartPolicy::kEach:
       return v1::PART_POLICY_EACH;
   }
-  return kNoMirror;
+  return kNoGroupMirror;
 }
 
 v1::GroupConfig SmallGroup() {

@@ -17,7 +17,7 @@ namespace lossscaler::sharded {
 namespace {
 
 constexpr absl::Duration kStartTime = absl::Seconds(30);
-constexpr absl::Duration kLookAgain = absl::Milliseconds(20);
+constexpr absl::Duration kAskAgain = absl::Milliseconds(20);
 
 }  // namespace
 
@@ -38,7 +38,7 @@ absl::Status Server::Start() {
          absl::Now() < deadline) {
     std::ifstream file(ready);
     if (file >> address_) return absl::OkStatus();
-    absl::SleepFor(kLookAgain);
+    absl::SleepFor(kAskAgain);
   }
   return absl::UnavailableError(absl::StrCat(
       "the server did not become ready; see ", folder_, "/lossscalerd.log"));

@@ -19,7 +19,7 @@ namespace lossscaler::internal {
 namespace {
 
 // A waiting call looks at the clock this often, whatever happens.
-constexpr absl::Duration kLongestPause = absl::Seconds(1);
+constexpr absl::Duration kLongestWait = absl::Seconds(1);
 
 bool IsFinal(const PendingVote& vote) {
   return vote.answer && (!vote.answer->ok() || !(*vote.answer)->apply());
@@ -117,7 +117,7 @@ absl::StatusOr<Current> WorkerLink::AwaitOpen() {
 
 void WorkerLink::AwaitNews() {
   MutexLock lock(&mutex_);
-  AwaitChange(kLongestPause);
+  AwaitChange(kLongestWait);
 }
 
 absl::Status WorkerLink::Present(const Checkpoint& checkpoint) {
@@ -184,7 +184,7 @@ void WorkerLink::Pause(Wait* wait) {
       return;
     }
   }
-  AwaitChange(kLongestPause);
+  AwaitChange(kLongestWait);
 }
 
 std::optional<WaitReport> WorkerLink::ReportOf(const Wait& wait,

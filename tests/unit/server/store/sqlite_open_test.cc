@@ -25,7 +25,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr auto kFailedPrecondition = absl::StatusCode::kFailedPrecondition;
-constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
+constexpr auto kDamaged = absl::StatusCode::kDataLoss;
 
 class SqliteOpenTest : public SqliteTest {
  protected:
@@ -108,7 +108,7 @@ TEST_F(SqliteOpenTest, RefusesATruncatedDatabase) {
   MakeDatabase();
   const std::string bytes = ReadFile(database());
   WriteFile(database(), bytes.substr(0, bytes.size() / 2));
-  ExpectRefused(kDataLoss, "restore a backup");
+  ExpectRefused(kDamaged, "restore a backup");
 }
 
 TEST_F(SqliteOpenTest, RefusesACorruptedPageWhereverItIs) {
@@ -123,7 +123,7 @@ TEST_F(SqliteOpenTest, RefusesACorruptedPageWhereverItIs) {
     damaged.replace(page * kPage, kPage, kPage, '\xa5');
     WriteFile(database(), damaged);
     SCOPED_TRACE(page);
-    ExpectRefused(kDataLoss, "restore a backup");
+    ExpectRefused(kDamaged, "restore a backup");
   }
   WriteFile(database(), bytes);
   EXPECT_THAT(Open(), IsOk());
@@ -135,7 +135,7 @@ TEST_F(SqliteOpenTest, RefusesACorruptedDatabaseOfAKilledServer) {
   const std::size_t last = bytes.size() - 4096;
   bytes.replace(last, 4096, 4096, '\xa5');
   WriteFile(database(), bytes);
-  ExpectRefused(kDataLoss, "restore a backup");
+  ExpectRefused(kDamaged, "restore a backup");
 }
 
 TEST_F(SqliteOpenTest, LeavesTheLogOfARefusedDatabaseWithoutAnIndex) {
@@ -144,27 +144,27 @@ TEST_F(SqliteOpenTest, LeavesTheLogOfARefusedDatabaseWithoutAnIndex) {
   std::string bytes = ReadFile(database());
   bytes.replace(bytes.size() - 4096, 4096, 4096, '\xa5');
   WriteFile(database(), bytes);
-  ExpectRefused(kDataLoss, "restore a backup");
+  ExpectRefused(kDamaged, "restore a backup");
 }
 
 TEST_F(SqliteOpenTest, RefusesAnUndecodableSession) {
   MakeDatabase();
   Sql("UPDATE sessions SET record = x'ffff' WHERE uid = 'u1'");
-  ExpectRefused(kDataLoss, "session u1");
+  ExpectRefused(kDamaged, "session u1");
 }
 
 TEST_F(SqliteOpenTest, RefusesASessionInTheRowOfAnother) {
   MakeDatabase();
   Sql("UPDATE sessions SET record = (SELECT record FROM sessions WHERE "
       "uid = 'u2') WHERE uid = 'u1'");
-  ExpectRefused(kDataLoss, "session u1");
+  ExpectRefused(kDamaged, "session u1");
 }
 
 TEST_F(SqliteOpenTest, RefusesAnUndecodableDecision) {
   MakeDatabase();
   Sql("UPDATE decisions SET decision = x'ffff' WHERE session_uid = 'u2' AND "
       "step = 100");
-  ExpectRefused(kDataLoss, "step 100 of session u2");
+  ExpectRefused(kDamaged, "step 100 of session u2");
 }
 
 TEST_F(SqliteOpenTest, RefusesADecisionInTheRowOfAnother) {
@@ -172,7 +172,7 @@ TEST_F(SqliteOpenTest, RefusesADecisionInTheRowOfAnother) {
   Sql("UPDATE decisions SET decision = (SELECT decision FROM decisions WHERE "
       "session_uid = 'u2' AND step = 99) WHERE session_uid = 'u2' AND "
       "step = 100");
-  ExpectRefused(kDataLoss, "step 100 of session u2");
+  ExpectRefused(kDamaged, "step 100 of session u2");
 }
 
 TEST_F(SqliteOpenTest, RefusesALogWhoseDatabaseIsGone) {
