@@ -20,13 +20,15 @@ absl::StatusOr<Contestants> Contestants::Start(Transport transport,
     return status;
   }
   for (const std::string_view durability : {"memory", "relaxed", "full"}) {
-    std::vector<Contestant> calls = {
-        {.name = absl::StrCat("update/", std::string(durability)),
-         .recipe = "update"}};
+    std::vector<Contestant> calls;
+    // Next to the ping in every round.
     if (durability == "memory") {
       calls.push_back(
           {.name = std::string(kScaleLoss), .recipe = std::string(kScaleLoss)});
     }
+    calls.push_back({.name = absl::StrCat("update/", std::string(durability)),
+                     .recipe = "update",
+                     .slow = durability != "memory"});
     if (absl::Status status = contestants.Add(
             StartLossscalerdOn(transport, directory, lossscalerd, durability),
             calls);

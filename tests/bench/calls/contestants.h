@@ -30,6 +30,8 @@ struct Contestant {
   std::string recipe;
   std::string address;
   pid_t server = 0;
+  // Makes a fifth of the calls that the others make: it takes as long.
+  bool slow = false;
 };
 
 // All of one transport, with their servers.

@@ -28,9 +28,9 @@ constexpr int kManyCallers = 64;
 
 struct Options {
   std::string lossscalerd;
-  int rounds = 9;
-  std::int64_t single_calls = 2000;
-  std::int64_t many_calls = 15000;
+  int rounds = 15;
+  std::int64_t single_calls = 1000;
+  std::int64_t many_calls = 8000;
   std::string json;
 };
 
@@ -87,18 +87,19 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", options.rounds, "Interleaved rounds")
       ->check(CLI::Range(1, 1000));
   app.add_option("--single-calls", options.single_calls,
-                 "Calls of one caller in one round")
-      ->check(CLI::Range(1, 1'000'000));
+                 "Calls of one caller in one round; a fifth of Update where it "
+                 "is written to disk")
+      ->check(CLI::Range(5, 1'000'000));
   app.add_option("--many-calls", options.many_calls,
-                 "Calls of 64 callers in one round")
-      ->check(CLI::Range(64, 10'000'000));
+                 "Calls of 64 callers in one round, likewise")
+      ->check(CLI::Range(320, 10'000'000));
   app.add_option("--json", options.json, "Write every row to this file");
   app.add_flag("--quick", quick,
-               "One round of 64 calls: whether it works, not how fast");
+               "One round of 320 calls: whether it works, not how fast");
   CLI11_PARSE(app, argc, argv);
   if (quick) {
     options.rounds = 1;
-    options.single_calls = options.many_calls = 64;
+    options.single_calls = options.many_calls = 320;
   }
   signal(SIGPIPE, SIG_IGN);
   const absl::Status status = Run(options);

@@ -4,6 +4,7 @@
 #include "bench/calls/race.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -86,21 +87,21 @@ absl::StatusOr<RaceResult> Run(const RaceOptions& options,
                                const std::vector<Contestant>& contestants) {
   RaceResult result{.options = options, .names = {}, .rounds = {}};
   std::vector<Member> members;
+  std::vector<std::int64_t> calls;
   for (const Contestant& contestant : contestants) {
     absl::StatusOr<Member> member = Member::Start(contestant, options.callers);
     if (!member.ok()) return member.status();
-    if (absl::Status warm = member->Run(options.calls_per_round).status();
-        !warm.ok()) {
-      return warm;
-    }
+    const std::int64_t fit =
+        options.calls_per_round / (contestant.slow ? 5 : 1);
+    if (absl::Status warm = member->Run(fit).status(); !warm.ok()) return warm;
     result.names.push_back(contestant.name);
     members.push_back(*std::move(member));
+    calls.push_back(fit);
   }
   std::vector<std::function<absl::StatusOr<RoundResult>()>> measures;
-  for (Member& member : members) {
-    measures.emplace_back([&member, calls = options.calls_per_round] {
-      return member.Run(calls);
-    });
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    measures.emplace_back(
+        [&member = members[i], count = calls[i]] { return member.Run(count); });
   }
   absl::StatusOr<std::vector<std::vector<RoundResult>>> rounds =
       Interleave(options.rounds, measures);

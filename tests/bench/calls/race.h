@@ -24,8 +24,8 @@ struct RaceOptions {
   // Each has one call under way.
   int callers = 1;
   int rounds = 5;
-  // By one contestant. Before the first round each makes as many that are not
-  // counted.
+  // By one contestant; see Contestant::slow. Before the first round each makes
+  // as many that are not counted.
   std::int64_t calls_per_round = 0;
 };
 
