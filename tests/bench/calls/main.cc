@@ -73,7 +73,8 @@ absl::Status Run(const Options& options) {
 }  // namespace lossscaler::bench
 
 int main(int argc, char** argv) {
-  using namespace lossscaler::bench;
+  using lossscaler::bench::Options;
+  using lossscaler::bench::Run;
   Options options;
   bool quick = false;
   CLI::App app(

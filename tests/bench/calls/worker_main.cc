@@ -117,7 +117,11 @@ absl::Status Run(MakeCaller* make, const std::string& address, int count) {
 }  // namespace lossscaler::bench
 
 int main(int argc, char** argv) {
-  using namespace lossscaler::bench;
+  using lossscaler::bench::DieWithDriver;
+  using lossscaler::bench::FindRecipe;
+  using lossscaler::bench::KeepMemory;
+  using lossscaler::bench::MakeCaller;
+  using lossscaler::bench::Run;
   MakeCaller* const make = argc == 4 ? FindRecipe(argv[1]) : nullptr;
   if (make == nullptr) {
     std::fputs("usage: calls_worker ping|scale-loss|update ADDRESS CALLERS\n",

@@ -96,7 +96,11 @@ absl::Status Run(MakeMover* make, const MoverOptions& options,
 }  // namespace lossscaler::bench
 
 int main(int argc, char** argv) {
-  using namespace lossscaler::bench;
+  using lossscaler::bench::DieWithDriver;
+  using lossscaler::bench::FindRecipe;
+  using lossscaler::bench::KeepMemory;
+  using lossscaler::bench::Recipe;
+  using lossscaler::bench::Run;
   const Recipe* const recipe = argc == 7 ? FindRecipe(argv[1]) : nullptr;
   if (recipe == nullptr) {
     std::fputs(
