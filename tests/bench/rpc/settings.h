@@ -4,7 +4,8 @@
 // Settings: what lossscalerd and the client library ask of gRPC and of glibc,
 // for the floors that are compared with them under the same conditions. Kept
 // equal by hand to server/app.cc, server/main.cc and the client's bulk channel:
-// a floor must not know the product's code.
+// a floor must not know the product's code. What only limits or watches a
+// server (its memory quota, keepalive) the floors do without.
 
 #ifndef LOSSSCALER_TESTS_BENCH_RPC_SETTINGS_H_
 #define LOSSSCALER_TESTS_BENCH_RPC_SETTINGS_H_
