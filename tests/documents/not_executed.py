@@ -14,7 +14,7 @@ NOT_EXECUTED = {
     r"\./run build( .*)?": ".ci/run builds the same presets by `./run test`",
     r"\./run lint( .*)?": ".ci/run runs it",
     r"\./run fuzz( .*)?": ".ci/run runs it",
-    r"\./run bench .*": "the tests Bench.* run what it runs, for a moment",
+    r"\./run bench( .*)?": "the tests Bench.* run what it runs, for a moment",
     r"\./run soak( .*)?": "the test Soak.share runs a share of it",
     r"build/dev/tests/fault/group/group_soak --check .*": "is for what a failed soak has left",
     r"bash \.ci/run": "runs this test",

@@ -6,16 +6,13 @@
 //
 // usage: held_stream_server ADDRESS READY_FILE
 
-#include <malloc.h>
-#include <unistd.h>
-
 #include <cstdio>
-#include <fstream>
-#include <memory>
 
+#include "bench/rpc/serve.h"
+#include "bench/rpc/settings.h"
 #include "grpcpp/generic/async_generic_service.h"
-#include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
+#include "lossscaler/process/set_up.h"
 
 namespace lossscaler::bench {
 namespace {
@@ -49,12 +46,7 @@ int Run(const char* address, const char* ready_file) {
   HeldStreams streams;
   grpc::ServerBuilder builder;
   builder.RegisterCallbackGenericService(&streams);
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials());
-  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (server == nullptr) return 1;
-  std::ofstream(ready_file) << address << "\n";
-  server->Wait();
-  return 0;
+  return Serve(&builder, address, ready_file);
 }
 
 }  // namespace
@@ -65,9 +57,6 @@ int main(int argc, char** argv) {
     std::fputs("usage: held_stream_server ADDRESS READY_FILE\n", stderr);
     return 2;
   }
-  // As lossscalerd.
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  mallopt(M_TRIM_THRESHOLD, 256 << 20);
-  mallopt(M_TOP_PAD, 16 << 20);
+  lossscaler::SetUpProcess();
   return lossscaler::bench::Run(argv[1], argv[2]);
 }

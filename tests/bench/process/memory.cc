@@ -15,6 +15,7 @@ absl::StatusOr<Footprint> FootprintOf(pid_t pid) {
   Footprint footprint;
   for (std::string word; status >> word;) {
     if (word == "VmRSS:") status >> footprint.resident_kib;
+    if (word == "VmHWM:") status >> footprint.peak_resident_kib;
     if (word == "Threads:") status >> footprint.threads;
   }
   if (footprint.resident_kib > 0) return footprint;

@@ -14,6 +14,8 @@ namespace lossscaler::bench {
 
 struct Footprint {
   double resident_kib = 0;
+  // The most that was resident since the program was started.
+  double peak_resident_kib = 0;
   double threads = 0;
 };
 

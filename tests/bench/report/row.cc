@@ -27,6 +27,11 @@ nlohmann::ordered_json ToJson(const Row& row) {
     json["target"] = *row.target;
     json["met"] = *row.met();
   }
+  if (row.cpu) {
+    json["server_cpu"] = row.cpu->server;
+    json["client_cpu"] = row.cpu->client;
+    json["cpu_unit"] = row.cpu->unit;
+  }
   return json;
 }
 

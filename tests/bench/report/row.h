@@ -15,6 +15,14 @@ namespace lossscaler::bench {
 // Which side of its target a row should be on.
 enum class Goal { kAtMost, kAtLeast };
 
+// Processor time, all threads together: what was measured costs it at each end.
+struct CpuCost {
+  // "ns/byte" or "us/call".
+  std::string unit;
+  double server = 0;
+  double client = 0;
+};
+
 struct Row {
   std::string name;
   std::string unit;
@@ -31,6 +39,8 @@ struct Row {
   // may be.
   std::optional<double> target;
   Goal goal = Goal::kAtMost;
+  // What `value` took; medians as well. nullopt where it is not measured.
+  std::optional<CpuCost> cpu = std::nullopt;
 
   // Whether the target is met; nullopt without one.
   std::optional<bool> met() const;
@@ -48,9 +58,10 @@ Row AbsoluteRow(std::string name, std::string unit,
                 const std::vector<double>& values,
                 std::optional<double> target = std::nullopt);
 
-// An array of {name, unit, value, floor, ratio, spread, target, met}, one row a
-// line; floor and ratio are null where there are none, and a row without a
-// target has neither of the last two.
+// An array of {name, unit, value, floor, ratio, spread, target, met,
+// server_cpu, client_cpu, cpu_unit}, one row a line; floor and ratio are null
+// where there are none. A row without a target has neither target nor met, one
+// without `cpu` none of the last three.
 std::string RowsToJson(const std::vector<Row>& rows);
 
 }  // namespace lossscaler::bench

@@ -68,13 +68,27 @@ std::string Table::ToString() const {
 }
 
 Table TableOf(const std::vector<Row>& rows) {
-  Table table(
-      {"", "unit", "value", "floor", "ratio", "spread", "target", "met"});
+  const bool cpu = std::any_of(rows.begin(), rows.end(),
+                               [](const Row& row) { return row.cpu; });
+  std::vector<std::string> heading = {"",      "unit",   "value",  "floor",
+                                      "ratio", "spread", "target", "met"};
+  if (cpu) heading.insert(heading.end(), {"server cpu", "client cpu", ""});
+  Table table(std::move(heading));
   for (const Row& row : rows) {
-    table.Add({row.name, row.unit, Figures(row.value),
-               FiguresOrNothing(row.floor), FiguresOrNothing(row.ratio),
-               Figures(row.spread), FiguresOrNothing(row.target),
-               Verdict(row.met())});
+    std::vector<std::string> cells = {row.name,
+                                      row.unit,
+                                      Figures(row.value),
+                                      FiguresOrNothing(row.floor),
+                                      FiguresOrNothing(row.ratio),
+                                      Figures(row.spread),
+                                      FiguresOrNothing(row.target),
+                                      Verdict(row.met())};
+    if (row.cpu) {
+      cells.insert(cells.end(), {Figures(row.cpu->server),
+                                 Figures(row.cpu->client), row.cpu->unit});
+    }
+    cells.resize(cpu ? 11 : 8);
+    table.Add(std::move(cells));
   }
   return table;
 }

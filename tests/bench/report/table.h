@@ -31,7 +31,7 @@ class Table {
 // "1.24", "57.3", "1309".
 std::string Figures(double number);
 
-// Every column of Row, one line each.
+// Every column of Row, one line each; those of `cpu` if a row has it.
 Table TableOf(const std::vector<Row>& rows);
 
 }  // namespace lossscaler::bench

@@ -50,6 +50,16 @@ TEST(RowsToJson, OnlyARowWithATargetSaysWhetherItIsMet) {
      "spread": 0.0}])"));
 }
 
+TEST(RowsToJson, OnlyARowWhoseProcessorTimeIsKnownHasIt) {
+  Row row = AbsoluteRow("a", "GB/s", {5});
+  row.cpu = CpuCost{.unit = "ns/byte", .server = 0.25, .client = 0.5};
+  const nlohmann::json rows = nlohmann::json::parse(RowsToJson({row}));
+  EXPECT_EQ(rows, nlohmann::json::parse(R"([
+    {"name": "a", "unit": "GB/s", "value": 5.0, "floor": null, "ratio": null,
+     "spread": 0.0, "server_cpu": 0.25, "client_cpu": 0.5,
+     "cpu_unit": "ns/byte"}])"));
+}
+
 TEST(RowsToJson, NoRowsAreAnEmptyArray) {
   EXPECT_EQ(nlohmann::json::parse(RowsToJson({})), nlohmann::json::array());
 }

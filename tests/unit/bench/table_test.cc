@@ -47,5 +47,19 @@ TEST(TableOf, SaysWhetherATargetIsMet) {
   EXPECT_TRUE(text.ends_with("NO\n")) << text;
 }
 
+// The columns are there for the row that has it; the other leaves them empty.
+TEST(TableOf, ShowsProcessorTimeWhereARowHasIt) {
+  Row row = AbsoluteRow("a", "GB/s", {5});
+  row.cpu = CpuCost{.unit = "ns/byte", .server = 0.25, .client = 0.5};
+  const std::string text =
+      TableOf({row, AbsoluteRow("b", "MiB", {7})}).ToString();
+  EXPECT_NE(text.find("server cpu  client cpu"), std::string::npos) << text;
+  EXPECT_NE(text.find("0.250       0.500  ns/byte\n"), std::string::npos)
+      << text;
+  EXPECT_TRUE(text.ends_with("0.000\n")) << text;
+  EXPECT_EQ(TableOf({AbsoluteRow("b", "MiB", {7})}).ToString().find("cpu"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace lossscaler::bench
