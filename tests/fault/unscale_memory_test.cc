@@ -119,6 +119,12 @@ class SlowStream
     return opened_ ? absl::OkStatus() : ToAbsl(status_);
   }
 
+  // OK while it is open.
+  absl::Status ended() {
+    MutexLock lock(&mutex_);
+    return done_ ? ToAbsl(status_) : absl::OkStatus();
+  }
+
   // Chunks that gRPC has taken, as it does when they fit the server's window.
   std::int64_t written() {
     MutexLock lock(&mutex_);
@@ -222,6 +228,7 @@ TEST_P(UnscaleMemoryTest, SlowStreamsStayWithinTheBoundAndHoldUpNobody) {
     for (const auto& stream : slow_) {
       EXPECT_TRUE(PollUntil(std::chrono::seconds(30),
                             [&] { return stream->written() > 0; }));
+      EXPECT_THAT(stream->ended(), IsOk());
     }
     slow_.clear();
   }
