@@ -35,7 +35,7 @@ class RawUnscaleCall {
   ~RawUnscaleCall() {
     if (!finished_) {
       context_.TryCancel();
-      Finish();
+      Finish().IgnoreError();
     }
     queue_.Shutdown();
     void* tag;
