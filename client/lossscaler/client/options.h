@@ -94,6 +94,9 @@ struct ClientOptions {
   // Payload of an Unscale chunk, and how many may be under way unanswered.
   std::size_t chunk_bytes = std::size_t{1} << 20;
   int max_chunks_in_flight = 4;
+  // Connections for Unscale, besides the one for everything else; concurrent
+  // calls are spread over them. 1 to 64.
+  int unscale_channels = 1;
 
   // Null: the real one.
   std::shared_ptr<Clock> clock;

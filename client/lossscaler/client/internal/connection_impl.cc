@@ -408,9 +408,8 @@ absl::StatusOr<UnscaleAnswer> ConnectionImpl::Unscale(const UnscaleCall& call) {
     const std::uint64_t answers_before = pump.answers();
     absl::StatusOr<v1::UnscaleOpen> open = NextOpen(call, *plan, &pump);
     if (!open.ok()) return open.status();
-    UnscaleStream stream(&pump, *std::move(open));
-    status = stream.Run(stub_.get(), options_,
-                        loop.Within(options_.stream_stall_timeout));
+    status = RunUnscaleStream(&pump, *std::move(open), stub_.get(), options_,
+                              loop.Within(options_.stream_stall_timeout));
     if (status.ok()) break;
     if (!IsRetryable(status, Idempotency::kIdempotent)) {
       if (pump.answers() > 0 && RefusesAtLarge(status)) {
@@ -489,8 +488,8 @@ absl::StatusOr<ServerInfo> ConnectionImpl::GetServerInfo() {
 namespace lossscaler {
 
 std::shared_ptr<Connection> MakeConnection(const ClientOptions& options) {
-  return std::make_shared<internal::ConnectionImpl>(
-      internal::MakeStub(internal::MakeChannel(options)), options);
+  return std::make_shared<internal::ConnectionImpl>(internal::MakeStub(options),
+                                                    options);
 }
 
 // Here and not in client.cc, so that everything else of Client needs no gRPC.

@@ -16,8 +16,10 @@
 #include "grpcpp/client_context.h"
 #include "grpcpp/completion_queue.h"
 #include "grpcpp/support/async_stream.h"
+#include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/client_callback.h"
 #include "grpcpp/support/sync_stream.h"
+#include "lossscaler/client/internal/bulk_channels.h"
 #include "lossscaler/client/options.h"
 #include "lossscaler/v1/loss_scaler_service.pb.h"
 
@@ -25,8 +27,9 @@ namespace lossscaler::internal {
 
 class Stub {
  public:
+  // Of messages as they are on the wire (wire/chunk_codec.h).
   using UnscaleReactor =
-      grpc::ClientBidiReactor<v1::UnscaleRequest, v1::UnscaleResponse>;
+      grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
   using ParticipateCall =
       grpc::ClientAsyncReaderWriterInterface<v1::ParticipateRequest,
                                              v1::ParticipateResponse>;
@@ -58,9 +61,10 @@ class Stub {
   virtual absl::Status GetServerInfo(grpc::ClientContext* context,
                                      const v1::GetServerInfoRequest& request,
                                      v1::GetServerInfoResponse* response) = 0;
-  // Binds the reactor to a call; the caller starts it.
-  virtual void Unscale(grpc::ClientContext* context,
-                       UnscaleReactor* reactor) = 0;
+  // Binds the reactor to a call, and the call to the channel that is returned;
+  // the caller starts it.
+  virtual std::unique_ptr<HeldChannel> Unscale(grpc::ClientContext* context,
+                                               UnscaleReactor* reactor) = 0;
 
   virtual absl::Status JoinSession(grpc::ClientContext* context,
                                    const v1::JoinSessionRequest& request,
@@ -84,6 +88,13 @@ class Stub {
 // each call (call_credentials.h).
 std::shared_ptr<grpc::Channel> MakeChannel(const ClientOptions& options);
 
+// Such a channel for all calls but Unscale, for which there are
+// options.unscale_channels like it with the windows that large streams want.
+//
+// REQUIRES: options.unscale_channels > 0.
+std::shared_ptr<Stub> MakeStub(const ClientOptions& options);
+
+// One channel for everything.
 std::shared_ptr<Stub> MakeStub(std::shared_ptr<grpc::Channel> channel);
 
 }  // namespace lossscaler::internal
