@@ -51,12 +51,13 @@ constexpr std::int64_t kMiB = 1 << 20;
 // Of a stream that reads what it asked for.
 constexpr int kHonestChunks = 64;
 
-// The bound of the design. Streams hold at most max_bytes_in_flight of chunks
-// and answers, 256 MiB: a share of 4 MiB for each of 64. Beside them gRPC may
-// buffer what its quota in server/app.cc has over that, 256 MiB: received and
-// not read, computed and not sent. 64 MiB are for what both leave unused in
-// between (glibc's heaps, of one thread each, grow 16 MiB at a time).
-constexpr std::int64_t kMostOverIdle = (256 + 256 + 64) * kMiB;
+// The bound of the design. gRPC counts all that it has received, whether
+// streams have read it or not, and ends calls beyond its quota in
+// server/app.cc: max_bytes_in_flight, 256 MiB, and as much again for its own
+// buffers. Not in it are the answers, at most two of 1 MiB for each of 64
+// streams: 128 MiB. 64 MiB are for what the heaps leave unused (glibc's grow 16
+// MiB at a time, and each thread may have one).
+constexpr std::int64_t kMostOverIdle = (256 + 256 + 128 + 64) * kMiB;
 
 absl::Status ToAbsl(const grpc::Status& status) {
   return wire::StatusFromWire(status.error_code(), status.error_message(),
