@@ -304,6 +304,13 @@ class PythonClient(unittest.TestCase):
                               offset="1")
             self.assert_error(call("d"), grpc.StatusCode.ALREADY_EXISTS, "STREAM_ID_USED")
 
+            raw = self.channel.stream_stream(
+                "/lossscaler.v1.LossScalerService/Unscale",
+                request_serializer=lambda encoded: encoded,
+                response_deserializer=wire.UnscaleResponse.FromString)
+            # A chunk that is longer than its message.
+            self.assert_error(raw(iter([b"\x12\x7f\x08"])), invalid, "MALFORMED_MESSAGE")
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])
