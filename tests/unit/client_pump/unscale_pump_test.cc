@@ -616,7 +616,8 @@ TEST_F(PumpTest, AChunkOutlivesThePump) {
     UnscalePeer peer(plan, kScale);
     Open(&pump, &peer);
     chunk = Take(&pump);
-    End(&pump, absl::UnavailableError("lost"));
+    EXPECT_THAT(End(&pump, absl::UnavailableError("lost")),
+                HasCode(absl::StatusCode::kUnavailable));
   }
   const std::vector<float> sent = std::exchange(b_, {});
   EXPECT_EQ(chunk->data,

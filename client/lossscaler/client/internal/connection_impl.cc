@@ -133,6 +133,18 @@ std::size_t LargestPayload(const UnscalePlan& plan, std::size_t chunk_bytes) {
   return std::clamp(chunk_bytes, std::size_t{8}, kMaxPayloadBytes / widening);
 }
 
+absl::Status CheckUnscaleChannels(int channels) {
+  if (channels >= 1 && channels <= kMaxUnscaleChannels) return absl::OkStatus();
+  return MakeError(
+      Reason::kInvalidField,
+      absl::StrCat("unscale_channels is ", channels,
+                   "; set ClientOptions::unscale_channels to 1 to ",
+                   kMaxUnscaleChannels),
+      {{"field", "unscale_channels"},
+       {"got", absl::StrCat(channels)},
+       {"limit", absl::StrCat(kMaxUnscaleChannels)}});
+}
+
 std::uint64_t InputBytes(const UnscalePlan& plan) {
   std::uint64_t bytes = 0;
   for (const GradientTensor& tensor : plan.tensors) {
@@ -387,6 +399,7 @@ absl::StatusOr<v1::UnscaleOpen> ConnectionImpl::NextOpen(
 
 absl::StatusOr<UnscaleAnswer> ConnectionImpl::Unscale(const UnscaleCall& call) {
   absl::Status status = CheckSession(call.session);
+  status.Update(CheckUnscaleChannels(options_.unscale_channels));
   if (!status.ok()) return status;
   const absl::StatusOr<UnscalePlan> plan = PlanUnscale(call.tensors);
   if (!plan.ok()) return plan.status();

@@ -241,7 +241,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(const ClientOptions& options) {
 std::shared_ptr<Stub> MakeStub(const ClientOptions& options) {
   return std::make_shared<GrpcStub>(
       MakeChannel(options), [options] { return MakeBulkChannel(options); },
-      options.unscale_channels);
+      std::clamp(options.unscale_channels, 1, kMaxUnscaleChannels));
 }
 
 std::shared_ptr<Stub> MakeStub(std::shared_ptr<grpc::Channel> channel) {

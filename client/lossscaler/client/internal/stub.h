@@ -82,6 +82,8 @@ class Stub {
       grpc::ClientContext* context, const v1::WatchSessionRequest& request) = 0;
 };
 
+inline constexpr int kMaxUnscaleChannels = 64;
+
 // The channel of a client: connects lazily, finds a restarted server within
 // about two seconds, leaves retries to us, and takes no proxy to a server on
 // this machine. It has the options' transport security; the token goes with
@@ -90,8 +92,8 @@ std::shared_ptr<grpc::Channel> MakeChannel(const ClientOptions& options);
 
 // Such a channel for all calls but Unscale, for which there are
 // options.unscale_channels like it with the windows that large streams want.
-//
-// REQUIRES: options.unscale_channels > 0.
+// A number of those that is none of 1 to kMaxUnscaleChannels is for the caller
+// to refuse; here it is moved to the next one that is.
 std::shared_ptr<Stub> MakeStub(const ClientOptions& options);
 
 // One channel for everything.
