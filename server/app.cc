@@ -30,15 +30,17 @@ constexpr absl::Duration kStoreCheckInterval = absl::Milliseconds(500);
 // leave once no call is open.
 constexpr std::chrono::milliseconds kFlush(250);
 
-// Larger windows for the one stream that carries gradients; measured on TCP.
-constexpr int kTcpLookahead = 8 << 20;
-
 // Calls on one connection; what a server takes in all is limits.max_open_calls.
 constexpr int kMaxCallsPerConnection = 10'000;
 
 // What gRPC may buffer beside the chunks that streams have reserved. Beyond it
 // gRPC refuses connections and ends calls, instead of the kernel the server.
 constexpr std::int64_t kTransportBytes = std::int64_t{256} << 20;
+
+// Larger windows for the one stream that carries gradients; measured on TCP. As
+// many streams as there may be by default, 64, fill kTransportBytes with it and
+// no more: beyond, gRPC would end streams that are open.
+constexpr int kTcpLookahead = 4 << 20;
 
 int Milliseconds(absl::Duration duration) {
   return static_cast<int>(absl::ToInt64Milliseconds(duration));

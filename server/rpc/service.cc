@@ -6,10 +6,10 @@
 #include <memory>
 
 #include "absl/status/status.h"
+#include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "lossscaler/v1/group.pb.h"
 #include "lossscaler/v1/loss_scaler_service.grpc.pb.h"
-#include "lossscaler/v1/unscale.pb.h"
 #include "ops/idle_watchdog.h"
 #include "rpc/group_calls.h"
 #include "rpc/grpc_status.h"
@@ -30,8 +30,7 @@ using Service = v1::LossScalerService;
 using grpc::CallbackServerContext;
 using grpc::ServerUnaryReactor;
 
-// Method by method, so that each can be put on another API of gRPC (raw
-// messages, a completion queue) without touching the rest.
+// Method by method: gradients come as bytes, everything else as messages.
 template <typename Rest>
 using WithSessionCalls = Service::WithCallbackMethod_CreateSession<
     Service::WithCallbackMethod_GetSession<
@@ -40,8 +39,8 @@ using WithSessionCalls = Service::WithCallbackMethod_CreateSession<
                 Service::WithCallbackMethod_RestoreSession<
                     Service::WithCallbackMethod_GetServerInfo<Rest>>>>>>;
 template <typename Rest>
-using WithStepCalls =
-    Service::WithCallbackMethod_ScaleLoss<Service::WithCallbackMethod_Unscale<
+using WithStepCalls = Service::WithCallbackMethod_ScaleLoss<
+    Service::WithRawCallbackMethod_Unscale<
         Service::WithCallbackMethod_Update<Rest>>>;
 template <typename Rest>
 using WithGroupCalls = Service::WithCallbackMethod_JoinSession<
@@ -122,12 +121,11 @@ class LossScalerServiceImpl final : public Base {
     });
   }
 
-  grpc::ServerBidiReactor<v1::UnscaleRequest, v1::UnscaleResponse>* Unscale(
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Unscale(
       CallbackServerContext* context) override {
     if (absl::Status status = gate()->Enter(); !status.ok()) {
       return new RefusedStream<
-          grpc::ServerBidiReactor<v1::UnscaleRequest, v1::UnscaleResponse>>(
-          status);
+          grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>>(status);
     }
     return new UnscaleReactor(context,
                               {.registry = registry(),

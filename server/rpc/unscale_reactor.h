@@ -1,29 +1,34 @@
 // Copyright 2026 The Loss Scaler Service Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// UnscaleReactor: one Unscale call. Forwards messages between gRPC and an
-// UnscaleStream; one chunk is under way at a time.
+// UnscaleReactor: one Unscale call. Forwards messages between gRPC and a
+// ChunkPump, as bytes.
 
 #ifndef LOSSSCALER_SERVER_RPC_UNSCALE_REACTOR_H_
 #define LOSSSCALER_SERVER_RPC_UNSCALE_REACTOR_H_
 
 #include <memory>
+#include <optional>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "grpcpp/server_context.h"
+#include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
-#include "lossscaler/sync/mutex.h"
 #include "lossscaler/v1/unscale.pb.h"
 #include "ops/call_gate.h"
 #include "ops/idle_watchdog.h"
 #include "ops/spare_threads.h"
+#include "sessions/chunk_pump.h"
 #include "sessions/registry.h"
+#include "sessions/stream_admission.h"
 #include "sessions/unscale_stream.h"
 
 namespace lossscaler::server {
 
-class UnscaleReactor
-    : public grpc::ServerBidiReactor<v1::UnscaleRequest, v1::UnscaleResponse> {
+class UnscaleReactor final
+    : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+      private ChunkPump::Transport {
  public:
   // What all Unscale calls of a server share; outlives them.
   struct Environment {
@@ -45,33 +50,25 @@ class UnscaleReactor
   void OnDone() override;
 
  private:
-  void TakeOpen(const v1::UnscaleOpen& open);
-  void TakeChunk(const v1::UnscaleChunk& chunk);
-  void TakeEnd();
-  void Answer() ABSL_LOCKS_EXCLUDED(mutex_);
+  // All of them called in reactions, but for the Finish() of an idle stream:
+  // until that, gRPC keeps the call by itself. So none needs a hold.
+  void StartRead() override;
+  void StartWrite(ChunkPump::Answer answer) override;
+  void Finish(const absl::Status& status) override;
+
+  absl::StatusOr<std::unique_ptr<UnscaleStream>> Open(
+      const v1::UnscaleOpen& open);
   // False: the server, not the client, keeps this call waiting.
-  bool EndIdle() ABSL_LOCKS_EXCLUDED(mutex_);
-  // The call ends once, whoever comes first: its messages, or the watchdog.
-  void FinishOnce(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
+  bool EndIdle();
 
   grpc::CallbackServerContext* const context_;
   const Environment environment_;
-  std::unique_ptr<UnscaleStream> stream_;
-  v1::UnscaleRequest request_;
-  v1::UnscaleResponse response_;
-  // The response under way is the summary.
-  bool ending_ = false;
-  bool summary_sent_ = false;
-  // The call has a place among the server's streams, and is watched.
-  bool admitted_ = false;
+  // The message that is read or taken apart, and the one that is written.
+  grpc::ByteBuffer incoming_;
+  grpc::ByteBuffer outgoing_;
+  // None: the call was not admitted, and is not watched.
+  std::optional<ChunkPump> pump_;
   IdleWatchdog::Id watch_ = 0;
-
-  Mutex mutex_;
-  // Whom the call waits for: for a message of the client, for the server's
-  // answer to it, or for the client to take that.
-  enum class Phase { kReading, kWorking, kWriting };
-  Phase phase_ ABSL_GUARDED_BY(mutex_) = Phase::kReading;
-  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace lossscaler::server

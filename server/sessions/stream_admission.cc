@@ -4,8 +4,10 @@
 #include "sessions/stream_admission.h"
 
 #include <cstdint>
+#include <memory>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "lossscaler/core/error.h"
 
@@ -32,29 +34,30 @@ absl::Status StreamAdmission::CheckTensorCount(std::int64_t tensors) const {
        {"limit", absl::StrCat(limits_.max_tensors_per_stream)}});
 }
 
-absl::Status StreamAdmission::TakeBytes(std::int64_t bytes) {
-  if (bytes_.TryTake(bytes)) return absl::OkStatus();
-  if (bytes > bytes_.limit()) {
+absl::StatusOr<std::shared_ptr<const Reservation>> StreamAdmission::Reserve(
+    std::int64_t bytes) {
+  if (auto reserved = Reservation::Take(bytes_, bytes)) return reserved;
+  if (bytes > bytes_->limit()) {
     return MakeError(
         Reason::kTooManyBytes,
         absl::StrCat("the stream needs ", bytes, " bytes, which is more than ",
-                     bytes_.limit(),
+                     bytes_->limit(),
                      ", all that the server lends; waiting does not help: use "
                      "smaller chunks (max_chunk_bytes) or fewer ranges, or "
                      "raise max_bytes_in_flight"),
         {{"bytes", absl::StrCat(bytes)},
-         {"limit", absl::StrCat(bytes_.limit())}});
+         {"limit", absl::StrCat(bytes_->limit())}});
   }
   return MakeRetryableError(
       Reason::kTooManyBytes,
-      absl::StrCat("the stream needs ", bytes, " bytes and ", bytes_.taken(),
-                   " of ", bytes_.limit(),
+      absl::StrCat("the stream needs ", bytes, " bytes and ", bytes_->taken(),
+                   " of ", bytes_->limit(),
                    " are in use; use smaller chunks (max_chunk_bytes), or try "
                    "again later"),
       limits_.retry_delay,
       {{"bytes", absl::StrCat(bytes)},
-       {"in_flight", absl::StrCat(bytes_.taken())},
-       {"limit", absl::StrCat(bytes_.limit())}});
+       {"in_flight", absl::StrCat(bytes_->taken())},
+       {"limit", absl::StrCat(bytes_->limit())}});
 }
 
 }  // namespace lossscaler::server

@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "lossscaler/core/error.h"
 #include "lossscaler/core/names.h"
+#include "lossscaler/core/unscale_fragments.h"
 
 // Chunks are little-endian on the wire and go to the kernel as they are.
 static_assert(std::endian::native == std::endian::little,
@@ -107,6 +108,39 @@ std::int64_t DescriptionBytes(const std::vector<StreamTensor>& tensors) {
   return static_cast<std::int64_t>(bytes);
 }
 
+struct Reserved {
+  UnscaleStream::Depth depth;
+  std::shared_ptr<const Reservation> reservation;
+};
+
+// Of the depths that a stream may have, the first that there is memory for.
+absl::StatusOr<Reserved> Reserve(StreamAdmission* admission, std::int64_t chunk,
+                                 std::int64_t answer,
+                                 std::int64_t description) {
+  const auto answer_bytes = static_cast<std::int64_t>(
+      BufferPool::CapacityFor(static_cast<std::size_t>(answer)));
+  std::vector<UnscaleStream::Depth> depths;
+  const std::int64_t fitting =
+      (admission->fair_share() - 2 * answer_bytes) / chunk;
+  for (int chunks = static_cast<int>(
+           std::clamp<std::int64_t>(fitting, 1, UnscaleStream::kMaxReadAhead));
+       chunks >= 1; --chunks) {
+    depths.push_back({.chunks = chunks, .answers = 2});
+  }
+  depths.push_back({.chunks = 1, .answers = 1});
+  absl::Status refused;
+  for (const UnscaleStream::Depth& depth : depths) {
+    absl::StatusOr<std::shared_ptr<const Reservation>> reservation =
+        admission->Reserve(depth.chunks * chunk + depth.answers * answer_bytes +
+                           description);
+    if (reservation.ok()) {
+      return Reserved{.depth = depth, .reservation = *std::move(reservation)};
+    }
+    refused = reservation.status();
+  }
+  return refused;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<UnscaleStream>> UnscaleStream::Open(
@@ -135,64 +169,64 @@ absl::StatusOr<std::unique_ptr<UnscaleStream>> UnscaleStream::Open(
                                   });
   std::int64_t chunk = widens ? kMaxChunkBytes / 2 : kMaxChunkBytes;
   if (open.max_chunk_bytes > 0) chunk = std::min(chunk, open.max_chunk_bytes);
-  // One chunk, the answer to it, and the description of the tensors.
-  const std::int64_t reserved =
-      (open.check_only ? chunk : chunk * (widens ? 3 : 2)) +
-      DescriptionBytes(open.tensors);
+  const std::int64_t answer = open.check_only ? 0 : (widens ? 2 : 1) * chunk;
 
   const absl::StatusOr<StepScale> scale = session->ScaleOf(open.step);
   if (!scale.ok()) return scale.status();
-  if (absl::Status status = admission->TakeBytes(reserved); !status.ok()) {
-    return status;
-  }
+  absl::StatusOr<Reserved> reserved =
+      Reserve(admission, chunk, answer, DescriptionBytes(open.tensors));
+  if (!reserved.ok()) return reserved.status();
   if (absl::Status status =
           session->OpenStream(open.worker, scale->step, open.stream_id);
       !status.ok()) {
-    admission->ReturnBytes(reserved);
     return status;
   }
   return std::unique_ptr<UnscaleStream>(new UnscaleStream(
-      std::move(session), std::move(open), admission, *scale, chunk, reserved));
+      std::move(session), std::move(open), admission, *scale, chunk, answer,
+      reserved->depth, std::move(reserved->reservation)));
 }
 
 UnscaleStream::UnscaleStream(std::shared_ptr<Session> session, StreamOpen open,
                              StreamAdmission* admission, const StepScale& scale,
                              std::int64_t max_chunk_bytes,
-                             std::int64_t reserved_bytes)
+                             std::int64_t max_answer_bytes, Depth depth,
+                             std::shared_ptr<const Reservation> reserved)
     : session_(std::move(session)),
       open_(std::move(open)),
       admission_(admission),
       scale_(scale),
       max_chunk_bytes_(max_chunk_bytes),
-      reserved_bytes_(reserved_bytes) {
+      max_answer_bytes_(max_answer_bytes),
+      depth_(depth),
+      reserved_(std::move(reserved)) {
   if (!open_.tensors.front().ranges.empty()) {
     cursor_.offset = open_.tensors.front().ranges.front().offset;
   }
   Advance(0);
 }
 
-UnscaleStream::~UnscaleStream() { admission_->ReturnBytes(reserved_bytes_); }
-
-absl::StatusOr<UnscaleVerdict> UnscaleStream::Chunk(int tensor,
-                                                    std::int64_t offset,
-                                                    std::string_view data,
-                                                    std::string* output) {
-  if (absl::Status status = CheckChunk(tensor, offset, data.size());
-      !status.ok()) {
+absl::StatusOr<ChunkAnswer> UnscaleStream::Chunk(int tensor,
+                                                 std::int64_t offset,
+                                                 Fragments data) {
+  const std::size_t bytes = TotalBytes(data);
+  if (absl::Status status = CheckChunk(tensor, offset, bytes); !status.ok()) {
     return status;
   }
   const StreamTensor& spec = open_.tensors[cursor_.tensor];
   const ElementType output_type = OutputType(spec);
-  const std::size_t count = data.size() / ElementSize(spec.type);
-  output->clear();
-  if (!open_.check_only) output->resize(count * ElementSize(output_type));
+  const std::size_t count = bytes / ElementSize(spec.type);
+  PooledBuffer output =
+      open_.check_only
+          ? PooledBuffer()
+          : admission_->buffers().Take(
+                count * ElementSize(output_type),
+                static_cast<std::size_t>(max_answer_bytes_), reserved_);
   const UnscaleVerdict verdict =
-      Unscale(spec.type, data.data(), count, output_type,
-              open_.check_only ? nullptr : output->data(),
-              static_cast<std::uint64_t>(offset),
-              {.scale = scale_.scale,
-               .arithmetic = scale_.arithmetic,
-               .statistics = statistics()});
+      UnscaleFragments(spec.type, data, output_type, output.data(),
+                       static_cast<std::uint64_t>(offset),
+                       {.scale = scale_.scale,
+                        .arithmetic = scale_.arithmetic,
+                        .statistics = statistics()});
   if (verdict.overflow()) {
     if (!bad_tensors_.empty() && bad_tensors_.back().tensor == tensor) {
       bad_tensors_.back().verdict.Merge(verdict);
@@ -202,7 +236,7 @@ absl::StatusOr<UnscaleVerdict> UnscaleStream::Chunk(int tensor,
   }
   total_.Merge(verdict);
   Advance(static_cast<std::int64_t>(count));
-  return verdict;
+  return ChunkAnswer{.verdict = verdict, .data = std::move(output)};
 }
 
 absl::StatusOr<StreamSummary> UnscaleStream::Finish() {

@@ -4,10 +4,10 @@
 // UnscaleStream: the protocol of one Unscale stream, without the transport.
 //
 // Checks the order of what a client sends, runs the kernel on each chunk, and
-// leaves the stream's verdict with its session. The transport forwards
-// messages to it and answers what it says.
+// leaves the stream's verdict with its session. What is read and what is
+// answered passes through a ChunkPump.
 //
-// Thread safety: one thread at a time.
+// Thread safety: one thread at a time; what open() has fixed, any thread.
 
 #ifndef LOSSSCALER_SERVER_SESSIONS_UNSCALE_STREAM_H_
 #define LOSSSCALER_SERVER_SESSIONS_UNSCALE_STREAM_H_
@@ -17,13 +17,15 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lossscaler/core/element_type.h"
+#include "lossscaler/core/fragments.h"
 #include "lossscaler/core/unscale.h"
+#include "sessions/buffer_pool.h"
+#include "sessions/reservation.h"
 #include "sessions/session.h"
 #include "sessions/stream_admission.h"
 #include "sessions/stream_ledger.h"
@@ -63,18 +65,42 @@ struct StreamSummary {
   std::vector<BadTensor> bad_tensors;
 };
 
+// The answer to one chunk.
+struct ChunkAnswer {
+  UnscaleVerdict verdict;
+  // The unscaled values; none with CHECK_ONLY.
+  PooledBuffer data;
+};
+
 class UnscaleStream {
  public:
   static constexpr std::size_t kMaxBadTensors = 64;
+  static constexpr int kMaxReadAhead = 4;
+
+  // How much of a stream there is at one time, at most; its memory is reserved
+  // by it.
+  struct Depth {
+    // Chunks that were read and are not answered, the one that is being
+    // computed included.
+    int chunks = 1;
+    // Answers that are being computed or written.
+    int answers = 1;
+  };
 
   // Errors as the proto lists them. `admission` has let the call in, pays for
   // its memory, and outlives the stream.
+  //
+  // The depth is the largest that fits into a fair share of the server's
+  // memory, and at least one chunk and two answers; less of it where there is
+  // less to be had, and where not even one chunk and its answer fit, the error
+  // is TOO_MANY_BYTES.
   static absl::StatusOr<std::unique_ptr<UnscaleStream>> Open(
       std::shared_ptr<Session> session, StreamOpen open,
       StreamAdmission* admission);
 
-  // Without Finish() the stream leaves no verdict.
-  ~UnscaleStream();
+  // Without Finish() the stream leaves no verdict. What it reserved is free
+  // once its answers are, too.
+  ~UnscaleStream() = default;
 
   UnscaleStream(const UnscaleStream&) = delete;
   UnscaleStream& operator=(const UnscaleStream&) = delete;
@@ -82,12 +108,16 @@ class UnscaleStream {
   const StepScale& scale() const { return scale_; }
   std::int64_t max_chunk_bytes() const { return max_chunk_bytes_; }
   bool statistics() const { return !open_.skip_statistics; }
+  Depth depth() const { return depth_; }
 
-  // Unscales one chunk into `output`, which is cleared for CHECK_ONLY. After
-  // an error the stream is of no more use.
-  absl::StatusOr<UnscaleVerdict> Chunk(int tensor, std::int64_t offset,
-                                       std::string_view data,
-                                       std::string* output);
+  // Whether a chunk of so many bytes is the one that comes next. The error is
+  // that of Chunk().
+  absl::Status CheckChunk(int tensor, std::int64_t offset,
+                          std::size_t bytes) const;
+
+  // Unscales one chunk. After an error the stream is of no more use.
+  absl::StatusOr<ChunkAnswer> Chunk(int tensor, std::int64_t offset,
+                                    Fragments data);
 
   // The client has sent everything: the stream leaves its verdict.
   // STREAM_INCOMPLETE if it has not.
@@ -100,11 +130,10 @@ class UnscaleStream {
  private:
   UnscaleStream(std::shared_ptr<Session> session, StreamOpen open,
                 StreamAdmission* admission, const StepScale& scale,
-                std::int64_t max_chunk_bytes, std::int64_t reserved_bytes);
+                std::int64_t max_chunk_bytes, std::int64_t max_answer_bytes,
+                Depth depth, std::shared_ptr<const Reservation> reserved);
 
   ElementType OutputType(const StreamTensor& tensor) const;
-  absl::Status CheckChunk(int tensor, std::int64_t offset,
-                          std::size_t bytes) const;
   // Moves the cursor over `count` elements, and over everything that is empty.
   void Advance(std::int64_t count);
   bool AtEnd() const { return cursor_.tensor == open_.tensors.size(); }
@@ -115,7 +144,11 @@ class UnscaleStream {
   StreamAdmission* const admission_;
   const StepScale scale_;
   const std::int64_t max_chunk_bytes_;
-  const std::int64_t reserved_bytes_;
+  // 0 with CHECK_ONLY.
+  const std::int64_t max_answer_bytes_;
+  const Depth depth_;
+  // Shared with the answers that are out.
+  const std::shared_ptr<const Reservation> reserved_;
 
   // The element that comes next.
   struct Cursor {

@@ -1,8 +1,8 @@
 // Copyright 2026 The Loss Scaler Service Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// ScriptedUnscaleServer: a gRPC server in this process, without a port, whose
-// Unscale streams do what a test wants.
+// ScriptedUnscaleServer: a gRPC server in this process, mostly without a port,
+// whose Unscale streams do what a test wants.
 
 #ifndef LOSSSCALER_TESTS_TESTING_SCRIPTED_UNSCALE_SERVER_H_
 #define LOSSSCALER_TESTS_TESTING_SCRIPTED_UNSCALE_SERVER_H_
@@ -96,9 +96,15 @@ inline UnscaleScript Silent() {
 class ScriptedUnscaleServer {
  public:
   // Stream n follows script n; further ones are honest at scale 1.
-  explicit ScriptedUnscaleServer(std::vector<UnscaleScript> scripts)
+  // `address` is one to listen at besides.
+  explicit ScriptedUnscaleServer(std::vector<UnscaleScript> scripts,
+                                 const std::string& address = "")
       : service_(std::move(scripts)) {
     grpc::ServerBuilder builder;
+    if (!address.empty()) {
+      builder.AddListeningPort(address, grpc::InsecureServerCredentials(),
+                               &port_);
+    }
     builder.RegisterService(&service_);
     server_ = builder.BuildAndStart();
   }
@@ -110,6 +116,10 @@ class ScriptedUnscaleServer {
 
   // The `open` of every stream so far.
   std::vector<v1::UnscaleOpen> opens() const { return service_.opens(); }
+  // Where each stream came from.
+  std::vector<std::string> peers() const { return service_.peers(); }
+  // Of a TCP address.
+  int port() const { return port_; }
 
  private:
   class Service : public v1::LossScalerService::Service {
@@ -126,6 +136,7 @@ class ScriptedUnscaleServer {
         MutexLock lock(&mutex_);
         number = opens_.size();
         opens_.push_back(request.open());
+        peers_.push_back(context->peer());
       }
       const UnscaleScript script =
           number < scripts_.size() ? scripts_[number] : Honest(1);
@@ -136,14 +147,20 @@ class ScriptedUnscaleServer {
       MutexLock lock(&mutex_);
       return opens_;
     }
+    std::vector<std::string> peers() const {
+      MutexLock lock(&mutex_);
+      return peers_;
+    }
 
    private:
     const std::vector<UnscaleScript> scripts_;
     mutable Mutex mutex_;
     std::vector<v1::UnscaleOpen> opens_ ABSL_GUARDED_BY(mutex_);
+    std::vector<std::string> peers_ ABSL_GUARDED_BY(mutex_);
   };
 
   Service service_;
+  int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
 };
 

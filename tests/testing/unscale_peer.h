@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,10 +22,15 @@ namespace lossscaler::testing {
 struct OwnedAnswer {
   internal::ChunkAnswer answer;
   std::string data;
+  // What View() names: `data`, cut within an element where it has one.
+  std::vector<std::string_view> pieces;
 
-  internal::ChunkAnswer View() const {
+  internal::ChunkAnswer View() {
+    const std::string_view all = data;
+    pieces = {all.substr(0, all.size() / 2 + 1)};
+    pieces.push_back(all.substr(pieces.front().size()));
     internal::ChunkAnswer view = answer;
-    view.data = data;
+    view.data = pieces;
     return view;
   }
 };
@@ -101,7 +107,8 @@ inline absl::Status RunStream(
     const absl::Status& broken = absl::UnavailableError("connection lost")) {
   const auto end = [&](const absl::Status& status) {
     pump->OnStreamDone(status);
-    return pump->WaitForStream(absl::InfiniteDuration(), [] {});
+    return pump->WaitForStream(
+        absl::InfiniteDuration(), [] {}, [] {});
   };
   peer->Serve(pump->BeginStream());
   pump->WriteDone();  // Of `open`.

@@ -70,8 +70,10 @@ struct ClientOptions {
   absl::Duration unary_deadline = absl::Seconds(10);
   // An Unscale stream on which nothing moves for this long is broken and
   // resumed; after a failure, no longer than what is left of
-  // unavailable_budget. An attempt of a call takes at most 24 hours, whatever
-  // stands here.
+  // unavailable_budget. One that does not end within a second of that (its
+  // server is frozen) is left behind with its connection, and the chunks it
+  // holds, until the server goes on or is gone. An attempt of a call takes at
+  // most 24 hours, whatever stands here.
   absl::Duration stream_stall_timeout = absl::Seconds(30);
 
   // How long a call is retried while the server is away or asks to wait;
@@ -91,9 +93,17 @@ struct ClientOptions {
   std::function<void(const WaitReport&)> on_wait;
   absl::Duration wait_report_interval = absl::Seconds(5);
 
-  // Payload of an Unscale chunk, and how many may be under way unanswered.
+  // Payload of an Unscale chunk in bytes, at most 4 MiB - 64 KiB (half of that
+  // where results are wider), and how many may be under way unanswered. A call
+  // copies each chunk before it sends it: that many, and one or two more that
+  // are on their way out, are what it needs besides the gradients themselves.
   std::size_t chunk_bytes = std::size_t{1} << 20;
   int max_chunks_in_flight = 4;
+  // Connections for Unscale, besides the one for everything else: 1 to 64, or
+  // Unscale() fails with INVALID_FIELD. Each is made when it is first needed;
+  // concurrent calls are spread over them. One nearly fills two cores: more are
+  // for machines with many, or for calls that must not wait for each other.
+  int unscale_channels = 1;
 
   // Null: the real one.
   std::shared_ptr<Clock> clock;

@@ -129,7 +129,8 @@ class Step {
   // shares some, is named twice, or stores into a type that it cannot) and
   // INVALID_CREDENTIALS come before any gradient is touched: call again. After
   // any other error some of the gradients are unscaled and some are not: drop
-  // them.
+  // them. Either way nothing reads or writes their memory once this has
+  // returned.
   absl::StatusOr<UnscaleResult> Unscale(std::span<const GradientTensor> tensors,
                                         const UnscaleOptions& options = {});
 

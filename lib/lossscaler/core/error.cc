@@ -44,6 +44,8 @@ constexpr ReasonRow kReasonTable[] = {
      StatusCode::kInvalidArgument},
     {Reason::kOpenedTwice, "OPENED_TWICE", StatusCode::kInvalidArgument},
     {Reason::kEmptyMessage, "EMPTY_MESSAGE", StatusCode::kInvalidArgument},
+    {Reason::kMalformedMessage, "MALFORMED_MESSAGE",
+     StatusCode::kInvalidArgument},
     {Reason::kNoTensors, "NO_TENSORS", StatusCode::kInvalidArgument},
     {Reason::kInvalidTensor, "INVALID_TENSOR", StatusCode::kInvalidArgument},
     {Reason::kUnknownTensor, "UNKNOWN_TENSOR", StatusCode::kInvalidArgument},

@@ -36,6 +36,7 @@ enum class Reason {
   kChunkBeforeOpen,
   kOpenedTwice,
   kEmptyMessage,
+  kMalformedMessage,
   kNoTensors,
   kInvalidTensor,
   kUnknownTensor,

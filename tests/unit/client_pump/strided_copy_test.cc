@@ -3,9 +3,12 @@
 
 #include "lossscaler/client/internal/strided_copy.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -100,6 +103,66 @@ TEST(ScatterTest, IsTheInverseOfGatherForTwoByteElements) {
   Scatter(packed.data(), shape, 0, 9, memory.data());
   EXPECT_EQ(memory, before);
 }
+
+struct PiecesCase {
+  std::size_t element_size;
+  std::ptrdiff_t stride;
+};
+
+class ScatterFragmentsTest : public ::testing::TestWithParam<PiecesCase> {};
+
+// Byte n of the payload is n + 1; gaps are 0.
+TEST_P(ScatterFragmentsTest, CutAnywhereIsAsInOnePiece) {
+  const auto [size, stride] = GetParam();
+  const auto step = static_cast<std::size_t>(stride);
+  const StridedShape shape{.inner_size = 6,
+                           .layout = {.inner_stride = stride},
+                           .element_size = size};
+  // Elements 2 to 4 of 6.
+  std::string payload(3 * size, '\0');
+  std::iota(payload.begin(), payload.end(), '\1');
+  std::string expected(6 * step * size, '\0');
+  for (std::size_t i = 0; i < 3; ++i) {
+    expected.replace((2 + i) * step * size, size, payload, i * size, size);
+  }
+  const std::string_view all = payload;
+  for (std::size_t a = 0; a <= all.size(); ++a) {
+    for (std::size_t b = a; b <= all.size(); ++b) {
+      // A piece of one byte, too: an element may lie in many.
+      const std::size_t c = std::min(b + 1, all.size());
+      const std::string_view pieces[] = {all.substr(0, a), all.substr(a, b - a),
+                                         all.substr(b, c - b), all.substr(c)};
+      std::string memory(expected.size(), '\0');
+      ScatterFragments(pieces, shape, 2, 3, memory.data());
+      EXPECT_EQ(memory, expected) << a << " " << b;
+    }
+  }
+}
+
+TEST_P(ScatterFragmentsTest, ByteByByte) {
+  const auto [size, stride] = GetParam();
+  const StridedShape shape{.inner_size = 2,
+                           .layout = {.inner_stride = stride},
+                           .element_size = size};
+  const std::string payload =
+      std::string("abcdefgh0123456789").substr(0, 2 * size);
+  std::vector<std::string_view> pieces;
+  for (const char& byte : payload) pieces.emplace_back(&byte, 1);
+  std::string memory(2 * static_cast<std::size_t>(stride) * size, '\0');
+  ScatterFragments(pieces, shape, 0, 2, memory.data());
+  EXPECT_EQ(memory.substr(0, size), payload.substr(0, size));
+  EXPECT_EQ(memory.substr(static_cast<std::size_t>(stride) * size, size),
+            payload.substr(size));
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, ScatterFragmentsTest,
+                         ::testing::ValuesIn(std::vector<PiecesCase>{
+                             {2, 1}, {2, 3}, {4, 1}, {4, 2}, {8, 1}, {8, 2}}),
+                         [](const auto& test) {
+                           return "Size" +
+                                  std::to_string(test.param.element_size) +
+                                  "Stride" + std::to_string(test.param.stride);
+                         });
 
 }  // namespace
 }  // namespace lossscaler::internal

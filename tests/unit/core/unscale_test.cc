@@ -50,18 +50,19 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 enum class Place { kOutOfPlace, kInPlace, kCheckOnly };
 
-struct Outcome {
+struct Unscaled {
   std::vector<Bits> elements;
   UnscaleVerdict verdict;
 };
 
 // Runs a kernel on memory that starts `misalignment` bytes past a boundary,
 // and checks that nothing else is touched.
-Outcome RunKernel(const RunnableKernel& kernel, ElementType input_type,
-                  const std::vector<Bits>& input, ElementType output_type,
-                  const UnscaleParameters& parameters,
-                  Place place = Place::kOutOfPlace,
-                  std::size_t misalignment = 0, std::uint64_t first_index = 0) {
+Unscaled RunKernel(const RunnableKernel& kernel, ElementType input_type,
+                   const std::vector<Bits>& input, ElementType output_type,
+                   const UnscaleParameters& parameters,
+                   Place place = Place::kOutOfPlace,
+                   std::size_t misalignment = 0,
+                   std::uint64_t first_index = 0) {
   constexpr std::byte kGuard{0xa5};
   const std::vector<std::byte> packed = Pack(input_type, input);
   std::vector<std::byte> source(misalignment + packed.size() + 8, kGuard);
@@ -70,7 +71,7 @@ Outcome RunKernel(const RunnableKernel& kernel, ElementType input_type,
   std::vector<std::byte> target(misalignment + output_bytes + 8, kGuard);
 
   std::vector<std::byte>& stored = place == Place::kInPlace ? source : target;
-  Outcome outcome;
+  Unscaled outcome;
   outcome.verdict = UnscaleOn(
       kernel, input_type, source.data() + misalignment, input.size(),
       output_type,
@@ -92,10 +93,11 @@ Outcome RunKernel(const RunnableKernel& kernel, ElementType input_type,
 }
 
 // The kernel that Unscale() takes.
-Outcome RunKernel(ElementType input_type, const std::vector<Bits>& input,
-                  ElementType output_type, const UnscaleParameters& parameters,
-                  Place place = Place::kOutOfPlace,
-                  std::size_t misalignment = 0, std::uint64_t first_index = 0) {
+Unscaled RunKernel(ElementType input_type, const std::vector<Bits>& input,
+                   ElementType output_type, const UnscaleParameters& parameters,
+                   Place place = Place::kOutOfPlace,
+                   std::size_t misalignment = 0,
+                   std::uint64_t first_index = 0) {
   return RunKernel(RunnableKernels().front(), input_type, input, output_type,
                    parameters, place, misalignment, first_index);
 }
@@ -241,7 +243,7 @@ TEST_P(EveryTypePair, GivesTheBitsOfTheNaiveLoopAtEveryLengthScaleAndPlace) {
                        << ", arithmetic " << static_cast<int>(arithmetic)
                        << ", place " << static_cast<int>(place)
                        << ", misaligned by " << misalignment);
-          const Outcome actual =
+          const Unscaled actual =
               RunKernel(kernel(), input_type(), input, output_type(),
                         parameters, place, misalignment, first_index);
           ExpectSame(actual.verdict, expected.verdict, input_type());
@@ -278,7 +280,7 @@ TEST_P(EveryTypePair, NeedsNoAlignment) {
     const UnscaleParameters parameters = {.scale = 7919.0};
     const NaiveResult expected =
         NaiveUnscale(input_type(), input, output_type(), 0, parameters);
-    const Outcome actual =
+    const Unscaled actual =
         RunKernel(kernel(), input_type(), input, output_type(), parameters,
                   Place::kOutOfPlace, misalignment);
     ASSERT_EQ(actual.elements, expected.elements) << misalignment;
@@ -315,7 +317,7 @@ TEST_P(EveryTypePair, CountsWhatVanishesUpToTheLastBit) {
           ElementsThatMayVanish(input_type(), scale);
       const NaiveResult expected =
           NaiveUnscale(input_type(), input, output_type(), 0, parameters);
-      const Outcome actual =
+      const Unscaled actual =
           RunKernel(kernel(), input_type(), input, output_type(), parameters);
       ASSERT_EQ(actual.elements, expected.elements) << scale;
       ASSERT_EQ(actual.verdict, expected.verdict) << scale;
@@ -357,7 +359,7 @@ TEST(UnscaleTest, OverflowsWhereAFiniteGradientHasNoFiniteQuotient) {
 TEST(UnscaleTest, OverflowsWhereTheQuotientDoesNotFitTheStoredType) {
   const std::vector<Bits> input = Elements(kF16, {40000.0});
   EXPECT_TRUE(RunKernel(kF16, input, kF16, {.scale = 0.5}).verdict.overflow());
-  const Outcome wide = RunKernel(kF16, input, kF32, {.scale = 0.5});
+  const Unscaled wide = RunKernel(kF16, input, kF32, {.scale = 0.5});
   EXPECT_FALSE(wide.verdict.overflow());
   EXPECT_EQ(ValueOf(kF32, wide.elements[0]), 80000.0);
 }
@@ -401,7 +403,7 @@ TEST(UnscaleTest, CountsWhatBecomesZeroIn16Bits) {
   // 2^-24 is the smallest half.
   const std::vector<Bits> input =
       Elements(kF16, {0x1p-24, -0x1p-24, 0.0, -0.0, 0x1p-20, 0x1p-23});
-  const Outcome narrow = RunKernel(kF16, input, kF16, {.scale = 8.0});
+  const Unscaled narrow = RunKernel(kF16, input, kF16, {.scale = 8.0});
   EXPECT_EQ(narrow.verdict.flushed_to_zero, 3u);
   EXPECT_THAT(narrow.elements,
               ElementsAre(0x0000, 0x8000, 0x0000, 0x8000, 0x0002, 0x0000));
@@ -436,7 +438,7 @@ TEST(UnscaleTest, DividesFloat64InFloat64) {
 TEST(UnscaleTest, WidensEveryHalfExactlyAtScaleOne) {
   std::vector<Bits> input(65536);
   for (std::size_t i = 0; i < input.size(); ++i) input[i] = i;
-  const Outcome outcome = RunKernel(kF16, input, kF32, {.scale = 1.0});
+  const Unscaled outcome = RunKernel(kF16, input, kF32, {.scale = 1.0});
   for (std::size_t i = 0; i < input.size(); ++i) {
     const double expected = ValueOf(kF16, i);
     const double actual = ValueOf(kF32, outcome.elements[i]);

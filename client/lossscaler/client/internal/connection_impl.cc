@@ -133,6 +133,18 @@ std::size_t LargestPayload(const UnscalePlan& plan, std::size_t chunk_bytes) {
   return std::clamp(chunk_bytes, std::size_t{8}, kMaxPayloadBytes / widening);
 }
 
+absl::Status CheckUnscaleChannels(int channels) {
+  if (channels >= 1 && channels <= kMaxUnscaleChannels) return absl::OkStatus();
+  return MakeError(
+      Reason::kInvalidField,
+      absl::StrCat("unscale_channels is ", channels,
+                   "; set ClientOptions::unscale_channels to 1 to ",
+                   kMaxUnscaleChannels),
+      {{"field", "unscale_channels"},
+       {"got", absl::StrCat(channels)},
+       {"limit", absl::StrCat(kMaxUnscaleChannels)}});
+}
+
 std::uint64_t InputBytes(const UnscalePlan& plan) {
   std::uint64_t bytes = 0;
   for (const GradientTensor& tensor : plan.tensors) {
@@ -387,6 +399,7 @@ absl::StatusOr<v1::UnscaleOpen> ConnectionImpl::NextOpen(
 
 absl::StatusOr<UnscaleAnswer> ConnectionImpl::Unscale(const UnscaleCall& call) {
   absl::Status status = CheckSession(call.session);
+  status.Update(CheckUnscaleChannels(options_.unscale_channels));
   if (!status.ok()) return status;
   const absl::StatusOr<UnscalePlan> plan = PlanUnscale(call.tensors);
   if (!plan.ok()) return plan.status();
@@ -408,9 +421,8 @@ absl::StatusOr<UnscaleAnswer> ConnectionImpl::Unscale(const UnscaleCall& call) {
     const std::uint64_t answers_before = pump.answers();
     absl::StatusOr<v1::UnscaleOpen> open = NextOpen(call, *plan, &pump);
     if (!open.ok()) return open.status();
-    UnscaleStream stream(&pump, *std::move(open));
-    status = stream.Run(stub_.get(), options_,
-                        loop.Within(options_.stream_stall_timeout));
+    status = RunUnscaleStream(&pump, *std::move(open), stub_.get(), options_,
+                              loop.Within(options_.stream_stall_timeout));
     if (status.ok()) break;
     if (!IsRetryable(status, Idempotency::kIdempotent)) {
       if (pump.answers() > 0 && RefusesAtLarge(status)) {
@@ -489,8 +501,8 @@ absl::StatusOr<ServerInfo> ConnectionImpl::GetServerInfo() {
 namespace lossscaler {
 
 std::shared_ptr<Connection> MakeConnection(const ClientOptions& options) {
-  return std::make_shared<internal::ConnectionImpl>(
-      internal::MakeStub(internal::MakeChannel(options)), options);
+  return std::make_shared<internal::ConnectionImpl>(internal::MakeStub(options),
+                                                    options);
 }
 
 // Here and not in client.cc, so that everything else of Client needs no gRPC.

@@ -21,10 +21,12 @@ std::string_view HostOf(std::string_view address) {
 
 }  // namespace
 
+bool IsUnixSocket(std::string_view target) {
+  return target.starts_with("unix:") || target.starts_with("unix-abstract:");
+}
+
 bool IsLocalAddress(std::string_view target) {
-  if (target.starts_with("unix:") || target.starts_with("unix-abstract:")) {
-    return true;
-  }
+  if (IsUnixSocket(target)) return true;
   // "ipv6:[::1]:1,[2001:db8::1]:1" is a list, whose commas may be escaped.
   if (target.find_first_of(",%") != std::string_view::npos) return false;
   for (const std::string_view scheme : {"dns:", "ipv4:", "ipv6:"}) {

@@ -12,8 +12,11 @@ namespace lossscaler::internal {
 // 127.0.0.0/8 or ::1 with or without a port and a "dns:", "ipv4:" or "ipv6:"
 // before it. Several addresses in one target are not.
 //
-// Thread safety: a free function without state.
+// Thread safety: free functions without state.
 bool IsLocalAddress(std::string_view target);
+
+// Whether it is a unix socket.
+bool IsUnixSocket(std::string_view target);
 
 }  // namespace lossscaler::internal
 

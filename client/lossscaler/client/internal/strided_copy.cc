@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <string_view>
 
 namespace lossscaler::internal {
 namespace {
@@ -122,6 +123,40 @@ void Scatter(const void* packed, const StridedShape& shape, std::size_t first,
                             shape.layout.inner_stride * size,
                             shape.element_size, n);
              });
+}
+
+void ScatterFragments(Fragments packed, const StridedShape& shape,
+                      std::size_t first, std::size_t count, void* base) {
+  if (count == 0) return;
+  if (shape.packed()) {
+    auto* to = static_cast<std::byte*>(ElementAt(base, shape, first));
+    for (const std::string_view piece : packed) {
+      if (piece.empty()) continue;
+      std::memcpy(to, piece.data(), piece.size());
+      to += piece.size();
+    }
+    return;
+  }
+  const std::size_t size = shape.element_size;
+  std::byte straddling[8];
+  std::size_t held = 0;  // Bytes of it.
+  for (std::string_view piece : packed) {
+    if (held > 0) {
+      const std::size_t n = std::min(size - held, piece.size());
+      std::memcpy(straddling + held, piece.data(), n);
+      held += n;
+      piece.remove_prefix(n);
+      if (held < size) continue;
+      Scatter(straddling, shape, first++, 1, base);
+      held = 0;
+    }
+    const std::size_t whole = piece.size() / size;
+    Scatter(piece.data(), shape, first, whole, base);
+    first += whole;
+    piece.remove_prefix(whole * size);
+    if (!piece.empty()) std::memcpy(straddling, piece.data(), piece.size());
+    held = piece.size();
+  }
 }
 
 }  // namespace lossscaler::internal

@@ -15,6 +15,7 @@
 #include <cstddef>
 
 #include "lossscaler/client/gradient.h"
+#include "lossscaler/core/fragments.h"
 
 namespace lossscaler::internal {
 
@@ -44,6 +45,12 @@ void Gather(const void* base, const StridedShape& shape, std::size_t first,
 // `packed` to elements [first, first + count) of `base`.
 void Scatter(const void* packed, const StridedShape& shape, std::size_t first,
              std::size_t count, void* base);
+
+// The same from pieces, between which an element may straddle.
+//
+// REQUIRES: the pieces together are `count` elements.
+void ScatterFragments(Fragments packed, const StridedShape& shape,
+                      std::size_t first, std::size_t count, void* base);
 
 }  // namespace lossscaler::internal
 

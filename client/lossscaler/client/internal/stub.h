@@ -16,8 +16,10 @@
 #include "grpcpp/client_context.h"
 #include "grpcpp/completion_queue.h"
 #include "grpcpp/support/async_stream.h"
+#include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/client_callback.h"
 #include "grpcpp/support/sync_stream.h"
+#include "lossscaler/client/internal/bulk_channels.h"
 #include "lossscaler/client/options.h"
 #include "lossscaler/v1/loss_scaler_service.pb.h"
 
@@ -25,8 +27,9 @@ namespace lossscaler::internal {
 
 class Stub {
  public:
+  // Of messages as they are on the wire (wire/chunk_codec.h).
   using UnscaleReactor =
-      grpc::ClientBidiReactor<v1::UnscaleRequest, v1::UnscaleResponse>;
+      grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
   using ParticipateCall =
       grpc::ClientAsyncReaderWriterInterface<v1::ParticipateRequest,
                                              v1::ParticipateResponse>;
@@ -58,9 +61,10 @@ class Stub {
   virtual absl::Status GetServerInfo(grpc::ClientContext* context,
                                      const v1::GetServerInfoRequest& request,
                                      v1::GetServerInfoResponse* response) = 0;
-  // Binds the reactor to a call; the caller starts it.
-  virtual void Unscale(grpc::ClientContext* context,
-                       UnscaleReactor* reactor) = 0;
+  // Binds the reactor to a call, and the call to the channel that is returned;
+  // the caller starts it.
+  virtual std::unique_ptr<HeldChannel> Unscale(grpc::ClientContext* context,
+                                               UnscaleReactor* reactor) = 0;
 
   virtual absl::Status JoinSession(grpc::ClientContext* context,
                                    const v1::JoinSessionRequest& request,
@@ -78,12 +82,21 @@ class Stub {
       grpc::ClientContext* context, const v1::WatchSessionRequest& request) = 0;
 };
 
+inline constexpr int kMaxUnscaleChannels = 64;
+
 // The channel of a client: connects lazily, finds a restarted server within
 // about two seconds, leaves retries to us, and takes no proxy to a server on
 // this machine. It has the options' transport security; the token goes with
 // each call (call_credentials.h).
 std::shared_ptr<grpc::Channel> MakeChannel(const ClientOptions& options);
 
+// Such a channel for all calls but Unscale, for which there are
+// options.unscale_channels like it with the windows that large streams want.
+// A number of those that is none of 1 to kMaxUnscaleChannels is for the caller
+// to refuse; here it is moved to the next one that is.
+std::shared_ptr<Stub> MakeStub(const ClientOptions& options);
+
+// One channel for everything.
 std::shared_ptr<Stub> MakeStub(std::shared_ptr<grpc::Channel> channel);
 
 }  // namespace lossscaler::internal

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -130,38 +131,46 @@ std::vector<TensorRest> UnscalePump::BeginStream() {
   return rest_;
 }
 
-absl::Status UnscalePump::WaitForStream(absl::Duration stall_timeout,
-                                        const std::function<void()>& cancel) {
+bool UnscalePump::Stalls(absl::Duration stall_timeout) {
   // A watcher is served by waking now and then, not by every answer.
   const absl::Duration tick =
       std::min({stall_timeout / kStallTicks, kLongestTick,
                 options_.watch ? options_.watch_interval : kLongestTick});
-  bool stalled = false;
   MutexLock lock(&mutex_);
   std::uint64_t seen = moves_;
   absl::Duration quiet;
   while (!done_) {
-    if (stalled) {
-      ended_.Wait(&mutex_);
-      continue;
-    }
     if (ended_.WaitFor(&mutex_, tick)) continue;  // Or a spurious wake.
     quiet = moves_ == seen ? quiet + tick : absl::ZeroDuration();
     seen = moves_;
-    if (done_) break;
-    if (options_.watch && failure_.ok()) {
+    if (!done_ && options_.watch && failure_.ok()) {
       const std::uint64_t bytes = bytes_answered_;
-      mutex_.Unlock();
+      MutexUnlock unlock(&mutex_);
       options_.watch(bytes);
-      mutex_.Lock();
-      if (done_) break;
     }
-    if (quiet < stall_timeout) continue;
-    stalled = true;
-    mutex_.Unlock();
-    cancel();
-    mutex_.Lock();
+    if (!done_ && quiet >= stall_timeout) return true;
   }
+  return false;
+}
+
+bool UnscalePump::WaitForEnd(absl::Duration patience) {
+  const absl::Duration tick = patience / kStallTicks;
+  MutexLock lock(&mutex_);
+  for (int i = 0; !done_ && i < kStallTicks;) {
+    if (!ended_.WaitFor(&mutex_, tick)) ++i;  // Else it may be a spurious wake.
+  }
+  return done_.has_value();
+}
+
+absl::Status UnscalePump::WaitForStream(absl::Duration stall_timeout,
+                                        const std::function<void()>& cancel,
+                                        const std::function<void()>& abandon) {
+  const bool stalled = Stalls(stall_timeout);
+  if (stalled) {
+    cancel();
+    if (!WaitForEnd(options_.end_patience)) abandon();
+  }
+  MutexLock lock(&mutex_);
   if (!failure_.ok()) return failure_;
   if (stalled) {
     return absl::UnavailableError(absl::StrCat(
@@ -225,10 +234,13 @@ Write UnscalePump::TakeWrite(OutgoingChunk* chunk) {
   // Outside the lock: the reader stores other elements meanwhile.
   const GradientTensor& tensor = plan_.tensors[taken.tensor];
   const StridedShape shape = InputShape(tensor);
+  const std::size_t bytes = taken.count * shape.element_size;
+  const std::shared_ptr<std::byte> buffer = buffers_.Take(bytes);
+  Gather(tensor.input, shape, taken.offset, taken.count, buffer.get());
   chunk->tensor = taken.opened_as;
   chunk->offset = static_cast<std::int64_t>(taken.offset);
-  chunk->data.resize(taken.count * shape.element_size);
-  Gather(tensor.input, shape, taken.offset, taken.count, chunk->data.data());
+  chunk->data = {reinterpret_cast<const char*>(buffer.get()), bytes};
+  chunk->buffer = buffer;
   return Write::kChunk;
 }
 
@@ -300,8 +312,9 @@ absl::Status UnscalePump::CheckChunk(const ChunkAnswer& answer) const {
   const GradientTensor& tensor = plan_.tensors[asked.tensor];
   const std::size_t bytes =
       plan_.check_only ? 0 : asked.count * ElementSize(tensor.output_type);
-  if (answer.data.size() != bytes) {
-    return Unexpected("a payload of", absl::StrCat(answer.data.size()),
+  const std::size_t got = TotalBytes(answer.data);
+  if (got != bytes) {
+    return Unexpected("a payload of", absl::StrCat(got),
                       absl::StrCat(bytes, " bytes"));
   }
   return CheckVerdict(answer.verdict, asked.offset, asked.count,
@@ -319,8 +332,8 @@ bool UnscalePump::OnChunk(const ChunkAnswer& answer) {
   // chunk stays in flight until its results are stored.
   const GradientTensor& tensor = plan_.tensors[asked.tensor];
   if (!plan_.check_only) {
-    Scatter(answer.data.data(), OutputShape(tensor), asked.offset, asked.count,
-            tensor.output);
+    ScatterFragments(answer.data, OutputShape(tensor), asked.offset,
+                     asked.count, tensor.output);
   }
   UnscaleVerdict verdict = answer.verdict.verdict;
   verdict.element_count = asked.count;
@@ -375,6 +388,11 @@ bool UnscalePump::OnUnknown() {
   MutexLock lock(&mutex_);
   return Accept(
       Malformed("an answer is neither opened, chunk nor summary", {}));
+}
+
+bool UnscalePump::OnUnreadable() {
+  MutexLock lock(&mutex_);
+  return Accept(Malformed("an answer is no message of this protocol", {}));
 }
 
 bool UnscalePump::Accept(const absl::Status& status) {

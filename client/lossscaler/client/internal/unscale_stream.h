@@ -1,15 +1,14 @@
 // Copyright 2026 The Loss Scaler Service Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// UnscaleStream: one Unscale stream. Carries messages between gRPC and an
-// UnscalePump and decides nothing.
+// One Unscale stream: carries messages between gRPC and an UnscalePump and
+// decides nothing.
 
 #ifndef LOSSSCALER_CLIENT_INTERNAL_UNSCALE_STREAM_H_
 #define LOSSSCALER_CLIENT_INTERNAL_UNSCALE_STREAM_H_
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "grpcpp/client_context.h"
 #include "lossscaler/client/internal/stub.h"
 #include "lossscaler/client/internal/unscale_pump.h"
 #include "lossscaler/client/options.h"
@@ -17,33 +16,20 @@
 
 namespace lossscaler::internal {
 
-// Thread safety: Run() once, by one thread; gRPC calls the rest.
-class UnscaleStream : private Stub::UnscaleReactor {
- public:
-  // `pump` has begun a stream, and `open` names what it said.
-  UnscaleStream(UnscalePump* pump, v1::UnscaleOpen open);
-
-  // Blocks until the stream has ended; see UnscalePump::WaitForStream().
-  //
-  // REQUIRES: CheckCredentials(options).ok().
-  absl::Status Run(Stub* stub, const ClientOptions& options,
-                   absl::Duration stall_timeout);
-
- private:
-  void OnWriteDone(bool ok) override;
-  void OnReadDone(bool ok) override;
-  void OnDone(const grpc::Status& status) override;
-
-  // Starts the next write if the pump has one.
-  void StartNextWrite();
-  // Hands an answer to the pump; false if it refuses it.
-  bool Deliver();
-
-  UnscalePump* const pump_;
-  grpc::ClientContext context_;
-  v1::UnscaleRequest request_;
-  v1::UnscaleResponse response_;
-};
+// Blocks until the stream has ended, or was given up because gRPC does not end
+// it; see UnscalePump::WaitForStream(). A stream that was given up touches
+// neither the pump nor the caller's memory any more; its connection is left to
+// it, and the next stream has another one. What it still holds (its messages
+// under way, in buffers of ours) goes when the peer reads on or is gone.
+//
+// `pump` has begun a stream, and `open` names what it said.
+//
+// Thread safety: by one thread for each pump; gRPC's threads call the pump.
+//
+// REQUIRES: CheckCredentials(options).ok().
+absl::Status RunUnscaleStream(UnscalePump* pump, v1::UnscaleOpen open,
+                              Stub* stub, const ClientOptions& options,
+                              absl::Duration stall_timeout);
 
 }  // namespace lossscaler::internal
 

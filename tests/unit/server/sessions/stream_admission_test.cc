@@ -3,6 +3,7 @@
 
 #include "sessions/stream_admission.h"
 
+#include <memory>
 #include <optional>
 
 #include "gmock/gmock.h"
@@ -38,24 +39,30 @@ TEST(StreamAdmission, StreamsOverTheLimitAreAskedToWaitUntilOneLeaves) {
 TEST(StreamAdmission, RefusedBytesAreNotTaken) {
   StreamAdmission admission(
       Limits{.max_bytes_in_flight = 100, .retry_delay = absl::Seconds(2)});
-  ASSERT_THAT(admission.TakeBytes(60), IsOk());
-  const absl::Status status = admission.TakeBytes(41);
+  auto first = admission.Reserve(60);
+  ASSERT_THAT(first, IsOk());
+  const absl::Status status = admission.Reserve(41).status();
   EXPECT_THAT(status, IsError(Reason::kTooManyBytes));
   EXPECT_THAT(RetryDelayOf(status), Optional(absl::Seconds(2)));
   EXPECT_THAT(admission.bytes_in_flight(), Eq(60));
-  EXPECT_THAT(admission.TakeBytes(40), IsOk());
-  admission.ReturnBytes(100);
+  // Free again as soon as nobody has it.
+  EXPECT_THAT(admission.Reserve(40), IsOk());
+  EXPECT_THAT(admission.bytes_in_flight(), Eq(60));
+  std::shared_ptr<const Reservation> shared = *first;
+  first = absl::CancelledError("");
+  EXPECT_THAT(admission.bytes_in_flight(), Eq(60));
+  shared.reset();
   EXPECT_THAT(admission.bytes_in_flight(), Eq(0));
 }
 
 TEST(StreamAdmission, BytesThatNeverFitAreNotWorthWaitingFor) {
   StreamAdmission admission(Limits{.max_bytes_in_flight = 100});
-  const absl::Status status = admission.TakeBytes(101);
+  const absl::Status status = admission.Reserve(101).status();
   EXPECT_THAT(status, IsErrorSaying(Reason::kTooManyBytes, "waiting does not"));
   EXPECT_THAT(RetryDelayOf(status), Eq(std::nullopt));
   EXPECT_THAT(MetadataOf(status), Contains(Pair("bytes", "101")));
   EXPECT_THAT(MetadataOf(status), Contains(Pair("limit", "100")));
-  EXPECT_THAT(admission.TakeBytes(100), IsOk());
+  EXPECT_THAT(admission.Reserve(100), IsOk());
 }
 
 TEST(StreamAdmission, TensorsAreCounted) {

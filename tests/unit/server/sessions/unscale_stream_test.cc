@@ -3,6 +3,7 @@
 
 #include "sessions/unscale_stream.h"
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +25,7 @@
 #include "testing/caught.h"
 #include "testing/status_matchers.h"
 #include "testing/votes.h"
+#include "unit/server/sessions/unscale_fixture.h"
 
 namespace lossscaler::server {
 namespace {
@@ -55,22 +58,8 @@ std::vector<float> Floats(const std::string& bytes) {
   return values;
 }
 
-class UnscaleStreamTest : public ::testing::Test {
+class UnscaleStreamTest : public UnscaleFixture {
  protected:
-  // Scale 4, so that results are exact.
-  UnscaleStreamTest() {
-    Caught<absl::StatusOr<SessionSnapshot>> created;
-    session_->Create(NewSession("run", "uid", *LossScaler::Static(4.0), "",
-                                absl::UnixEpoch()),
-                     created.Callback());
-    EXPECT_THAT(created.at(0), IsOk());
-  }
-
-  ~UnscaleStreamTest() override {
-    // Whatever happened: nothing stays reserved.
-    EXPECT_THAT(admission_.bytes_in_flight(), Eq(0));
-  }
-
   using Opened = absl::StatusOr<std::unique_ptr<UnscaleStream>>;
 
   Opened Open(std::vector<StreamTensor> tensors) {
@@ -86,42 +75,22 @@ class UnscaleStreamTest : public ::testing::Test {
     return *std::move(stream);
   }
 
-  std::string NextId() { return absl::StrCat("s", ++streams_); }
-
-  static StreamTensor Tensor(std::string name, std::int64_t count,
-                             std::vector<ElementRange> ranges = {}) {
-    return {.name = std::move(name),
-            .element_count = count,
-            .ranges = std::move(ranges)};
-  }
-
   absl::StatusOr<UnscaleVerdict> Send(UnscaleStream& stream, int tensor,
                                       std::int64_t offset,
                                       const std::vector<float>& values) {
-    return stream.Chunk(tensor, offset, Bytes(values), &output_);
+    return SendBytes(stream, tensor, offset, Bytes(values));
+  }
+  absl::StatusOr<UnscaleVerdict> SendBytes(UnscaleStream& stream, int tensor,
+                                           std::int64_t offset,
+                                           std::string_view bytes) {
+    absl::StatusOr<ChunkAnswer> answer =
+        stream.Chunk(tensor, offset, std::array{bytes});
+    if (!answer.ok()) return answer.status();
+    output_.assign(reinterpret_cast<const char*>(answer->data.data()),
+                   answer->data.size());
+    return answer->verdict;
   }
 
-  absl::StatusOr<UpdateAnswer> VoteBy(std::vector<std::string> stream_ids) {
-    Vote vote;
-    vote.stream_ids = std::move(stream_ids);
-    Caught<absl::StatusOr<UpdateAnswer>> caught;
-    session_->Update(session_->Snapshot()->state.step, vote, caught.Callback());
-    EXPECT_THAT(caught.size(), Eq(1u));
-    return caught.at(0);
-  }
-
-  MemoryStore store_;
-  ByteBudget ledger_budget_{1 << 20};
-  Session::Environment environment_{.store = &store_,
-                                    .ledger_budget = &ledger_budget_,
-                                    .now = [] { return absl::UnixEpoch(); },
-                                    .retry_delay = absl::Seconds(1)};
-  std::shared_ptr<Session> session_ =
-      std::make_shared<Session>("run", &environment_);
-  StreamAdmission admission_{Limits{.max_bytes_in_flight = 16 << 20,
-                                    .max_tensors_per_stream = 100,
-                                    .retry_delay = absl::Seconds(2)}};
-  int streams_ = 0;
   std::string output_;
 };
 
@@ -238,7 +207,7 @@ TEST_F(UnscaleStreamTest, SixteenBitsWidenUnlessTheSameTypeIsAsked) {
                                              .element_count = 1}},
                                 .same_type = same_type});
     ASSERT_THAT(stream, IsOk());
-    ASSERT_THAT((*stream)->Chunk(0, 0, one, &output_), IsOk());
+    ASSERT_THAT(SendBytes(**stream, 0, 0, one), IsOk());
     EXPECT_THAT(output_,
                 Eq(same_type ? std::string("\x00\x34", 2) : Bytes({0.25f})));
   }
@@ -447,7 +416,7 @@ TEST_F(UnscaleStreamTest, UnknownTensorsAreRefused) {
 TEST_F(UnscaleStreamTest, ChunksAreWholeElements) {
   const auto stream = MustOpen({Tensor("a", 4)});
   for (const std::size_t bytes : {0u, 1u, 3u, 5u}) {
-    EXPECT_THAT(stream->Chunk(0, 0, std::string(bytes, '\0'), &output_),
+    EXPECT_THAT(SendBytes(*stream, 0, 0, std::string(bytes, '\0')),
                 IsError(Reason::kPartialElement))
         << bytes;
   }
@@ -525,6 +494,94 @@ TEST_F(UnscaleStreamTest, BytesAreLimitedAndTheNextIsAskedToWait) {
   }
   EXPECT_THAT(small.bytes_in_flight(), Eq(0));
   EXPECT_THAT(open(0), IsOk());
+}
+
+// 256 MiB for 64 streams: 4 MiB each.
+TEST_F(UnscaleStreamTest, AStreamIsAsDeepAsItsShareAndAtLeastOneChunk) {
+  StreamAdmission admission(
+      Limits{.max_unscale_streams = 64, .max_bytes_in_flight = 256 << 20});
+  struct Case {
+    std::int64_t chunk;
+    ElementType type;
+    bool check_only;
+    int chunks;
+    std::int64_t mebibytes;
+  };
+  constexpr std::int64_t kMiB = 1 << 20;
+  for (const Case& c : {
+           // Two answers leave 2 MiB for chunks of 1.
+           Case{kMiB, ElementType::kFloat32, false, 2, 4},
+           // Two answers of 2 MiB leave nothing.
+           Case{kMiB, ElementType::kFloat16, false, 1, 5},
+           Case{kMiB, ElementType::kFloat32, true, 4, 4},
+           // More than four are of no use.
+           Case{kMiB / 4, ElementType::kFloat32, true, 4, 1},
+           Case{2 * kMiB, ElementType::kFloat32, false, 1, 6},
+       }) {
+    const absl::StatusOr<std::unique_ptr<UnscaleStream>> stream =
+        UnscaleStream::Open(
+            session_,
+            {.stream_id = NextId(),
+             .tensors = {{.name = "w", .type = c.type, .element_count = 1}},
+             .check_only = c.check_only,
+             .max_chunk_bytes = c.chunk},
+            &admission);
+    ASSERT_THAT(stream, IsOk());
+    EXPECT_THAT((*stream)->depth().chunks, Eq(c.chunks)) << c.chunk;
+    EXPECT_THAT((*stream)->depth().answers, Eq(2));
+    // And the description of one tensor.
+    EXPECT_GT(admission.bytes_in_flight(), c.mebibytes * kMiB);
+    EXPECT_LT(admission.bytes_in_flight(), c.mebibytes * kMiB + 1000);
+  }
+}
+
+TEST_F(UnscaleStreamTest, WhereMemoryIsShortAStreamIsLessDeep) {
+  StreamAdmission admission(
+      Limits{.max_unscale_streams = 2, .max_bytes_in_flight = 9 << 20});
+  std::vector<std::unique_ptr<UnscaleStream>> streams;
+  const auto depth = [&] {
+    absl::StatusOr<std::unique_ptr<UnscaleStream>> stream =
+        UnscaleStream::Open(session_,
+                            {.stream_id = NextId(),
+                             .tensors = {Tensor("w", 1)},
+                             .max_chunk_bytes = 1 << 20},
+                            &admission);
+    if (!stream.ok()) return std::pair(0, 0);
+    streams.push_back(*std::move(stream));
+    return std::pair(streams.back()->depth().chunks,
+                     streams.back()->depth().answers);
+  };
+  // A share of 4.5 MiB has room for 2 chunks and 2 answers. After two of those
+  // less than 1 MiB is left; when one has gone, less than 5.
+  EXPECT_THAT(depth(), Pair(2, 2));
+  EXPECT_THAT(depth(), Pair(2, 2));
+  EXPECT_THAT(depth(), Pair(0, 0));
+  streams.pop_back();
+  {
+    const auto taken = admission.Reserve(1 << 20);
+    ASSERT_THAT(taken, IsOk());
+    EXPECT_THAT(depth(), Pair(1, 2));
+  }
+  streams.pop_back();
+  const auto taken = admission.Reserve((5 << 19) - 2000);
+  ASSERT_THAT(taken, IsOk());
+  EXPECT_THAT(depth(), Pair(1, 1));
+}
+
+TEST_F(UnscaleStreamTest, AnAnswerThatIsOutKeepsTheReservation) {
+  std::unique_ptr<UnscaleStream> stream = MustOpen({Tensor("w", 1)});
+  const std::int64_t reserved = admission_.bytes_in_flight();
+  {
+    const std::string bytes = Bytes({4});
+    absl::StatusOr<ChunkAnswer> answer =
+        stream->Chunk(0, 0, std::array{std::string_view(bytes)});
+    ASSERT_THAT(answer, IsOk());
+    EXPECT_THAT(reinterpret_cast<std::uintptr_t>(answer->data.data()) % 64,
+                Eq(0u));
+    stream.reset();
+    EXPECT_THAT(admission_.bytes_in_flight(), Eq(reserved));
+  }
+  EXPECT_THAT(admission_.bytes_in_flight(), Eq(0));
 }
 
 TEST_F(UnscaleStreamTest, TheDescriptionOfTensorsIsPaidForToo) {
