@@ -30,7 +30,9 @@ constexpr absl::Duration kStoreCheckInterval = absl::Milliseconds(500);
 // leave once no call is open.
 constexpr std::chrono::milliseconds kFlush(250);
 
-// Larger windows for the one stream that carries gradients; measured on TCP.
+// Larger windows for the one stream that carries gradients. They gain on TCP
+// and cost on unix sockets, but gRPC has one set of arguments for all ports of a
+// server: a server that listens on TCP too has them everywhere.
 constexpr int kTcpLookahead = 8 << 20;
 
 // Calls on one connection; what a server takes in all is limits.max_open_calls.
