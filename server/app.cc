@@ -33,14 +33,19 @@ constexpr std::chrono::milliseconds kFlush(250);
 // Calls on one connection; what a server takes in all is limits.max_open_calls.
 constexpr int kMaxCallsPerConnection = 10'000;
 
-// What gRPC may buffer beside the chunks that streams have reserved. Beyond it
-// gRPC refuses connections and ends calls, instead of the kernel the server.
-constexpr std::int64_t kTransportBytes = std::int64_t{256} << 20;
-
-// Larger windows for the one stream that carries gradients; measured on TCP. As
-// many streams as there may be by default, 64, fill kTransportBytes with it and
-// no more: beyond, gRPC would end streams that are open.
+// How far gRPC reads ahead of a stream that carries gradients. Larger windows
+// gain on TCP and cost on unix sockets, but gRPC has one set of arguments for
+// all ports of a server: one that listens on TCP too has them everywhere.
 constexpr int kTcpLookahead = 4 << 20;
+
+// What gRPC may buffer beside the chunks that streams have reserved: what it
+// reads ahead of all streams there may be, or what many small calls take.
+// Beyond it gRPC refuses connections and ends calls, open streams too, instead
+// of the kernel the server.
+std::int64_t TransportBytes(const Limits& limits) {
+  constexpr std::int64_t kLeast = std::int64_t{256} << 20;
+  return std::max(kLeast, limits.max_unscale_streams * kTcpLookahead);
+}
 
 int Milliseconds(absl::Duration duration) {
   return static_cast<int>(absl::ToInt64Milliseconds(duration));
@@ -193,7 +198,7 @@ void App::ConfigureConnections(grpc::ServerBuilder* builder) const {
   builder->SetResourceQuota(
       grpc::ResourceQuota("lossscalerd")
           .Resize(static_cast<std::size_t>(config_.limits.max_bytes_in_flight +
-                                           kTransportBytes)));
+                                           TransportBytes(config_.limits))));
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                               kMaxCallsPerConnection);
   // With SO_REUSEPORT two servers would share a port, and the kernel would deal

@@ -31,7 +31,7 @@ constexpr int kMaxReconnectMillis = 2'000;
 constexpr std::chrono::milliseconds kConnectWait(100);
 constexpr char kUnscaleMethod[] = "/lossscaler.v1.LossScalerService/Unscale";
 // How far a server on TCP may be ahead of us with its answers.
-constexpr int kBulkLookaheadBytes = 8 << 20;
+constexpr int kBulkLookaheadBytes = 4 << 20;
 
 // gRPC ends the threads that run its callbacks with the last channel that had
 // any. Where a callback lets go of that channel (a stream that ends after its
