@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "app.h"
+#include "grpc/grpc.h"
 #include "lossscaler/process/set_up.h"
 #include "ops/exit_code.h"
 #include "ops/grpc_log.h"
@@ -111,6 +112,9 @@ ExitCode Run(const std::vector<std::string>& arguments,
 
 int main(int argc, char** argv) {
   lossscaler::SetUpProcess();
+  // gRPC is never shut down: that may wait ten seconds for a thread of its own,
+  // and the process ends anyhow.
+  grpc_init();
   // Blocked before the first thread starts, so in every thread: only those that
   // wait for them get them. SIGHUP keeps its meaning.
   const sigset_t signals = lossscaler::server::EndSignals();

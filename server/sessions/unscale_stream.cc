@@ -227,16 +227,20 @@ absl::StatusOr<ChunkAnswer> UnscaleStream::Chunk(int tensor,
                        {.scale = scale_.scale,
                         .arithmetic = scale_.arithmetic,
                         .statistics = statistics()});
-  if (verdict.overflow()) {
-    if (!bad_tensors_.empty() && bad_tensors_.back().tensor == tensor) {
-      bad_tensors_.back().verdict.Merge(verdict);
-    } else if (bad_tensors_.size() < kMaxBadTensors) {
-      bad_tensors_.push_back({.tensor = tensor, .verdict = verdict});
-    }
-  }
+  if (current_.tensor != tensor) current_ = {.tensor = tensor, .verdict = {}};
+  current_.verdict.Merge(verdict);
+  if (current_.verdict.overflow()) ListCurrent();
   total_.Merge(verdict);
   Advance(static_cast<std::int64_t>(count));
   return ChunkAnswer{.verdict = verdict, .data = std::move(output)};
+}
+
+void UnscaleStream::ListCurrent() {
+  if (!bad_tensors_.empty() && bad_tensors_.back().tensor == current_.tensor) {
+    bad_tensors_.back() = current_;
+  } else if (bad_tensors_.size() < kMaxBadTensors) {
+    bad_tensors_.push_back(current_);
+  }
 }
 
 absl::StatusOr<StreamSummary> UnscaleStream::Finish() {

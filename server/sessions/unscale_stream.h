@@ -136,6 +136,8 @@ class UnscaleStream {
   ElementType OutputType(const StreamTensor& tensor) const;
   // Moves the cursor over `count` elements, and over everything that is empty.
   void Advance(std::int64_t count);
+  // Lists the tensor that is being sent as bad, with all of it that has come.
+  void ListCurrent();
   bool AtEnd() const { return cursor_.tensor == open_.tensors.size(); }
 
   const std::shared_ptr<Session> session_;
@@ -158,6 +160,8 @@ class UnscaleStream {
   };
   Cursor cursor_;
   UnscaleVerdict total_;
+  // The tensor that is being sent, and what was found in it so far.
+  StreamSummary::BadTensor current_{.tensor = -1, .verdict = {}};
   // Of tensors with non-finite values, ascending.
   std::vector<StreamSummary::BadTensor> bad_tensors_;
 };

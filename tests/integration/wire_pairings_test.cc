@@ -269,6 +269,144 @@ Found CheckAnswers(const Work& work, const PlainStream& stream,
   for (int i = 0; i < listed; ++i) {
     const v1::BadTensor& got = answers.summary.bad_tensors(i);
     EXPECT_EQ(got.tensor(), summary.bad_tensors(i).tensor());
+    ExpectVerdict(got.verdict(), summary.bad_tensors(i).verdict(),
+                  "a bad tensor");
+  }
+  return found;
+}
+
+void ExpectVerdict(v1::ChunkVerdict got, v1::ChunkVerdict want,
+                   const std::string& where) {
+  // float32 squares add up in blocks; float64 has no more than its rounding.
+  if (got.has_sum_of_squares() && want.has_sum_of_squares() &&
+      got.sum_of_squares() != want.sum_of_squares()) {
+    EXPECT_NEAR(got.sum_of_squares() / want.sum_of_squares(), 1, 0x1p-16)
+        << where;
+    got.set_sum_of_squares(0);
+    want.set_sum_of_squares(0);
+  }
+  EXPECT_TRUE(MessageDifferencer::Equals(got, want))
+      << where << "\ngot:\n"
+      << got.DebugString() << "expected:\n"
+      << want.DebugString();
+}
+
+void ExpectFound(const Found& got, const Found& want) {
+  ASSERT_EQ(got.elements.size(), want.elements.size());
+  for (std::size_t i = 0; i < want.elements.size(); ++i) {
+    const std::vector<Bits>& g = got.elements[i];
+    const std::vector<Bits>& w = want.elements[i];
+    ASSERT_EQ(g.size(), w.size()) << "tensor " << i;
+    const auto [at, other] = std::mismatch(g.begin(), g.end(), w.begin());
+    if (at != g.end()) {
+      ADD_FAILURE() << "tensor " << i << ", result " << at - g.begin()
+                    << " is bits " << *at << " where " << *other
+                    << " was expected";
+    }
+    ExpectVerdict(got.verdicts[i], want.verdicts[i],
+                  absl::StrCat("tensor ", i));
+  }
+}
+
+// The stream that does the work, cut as a client cuts it.
+PlainStream StreamOf(const Work& work, const std::string& session) {
+  // No two streams of a session share an id.
+  static int streams = 0;
+  PlainStream stream;
+  v1::UnscaleOpen& open = stream.open;
+  open.set_session(session);
+  open.set_stream_id(absl::StrCat("plain-", ++streams));
+  open.set_output_type(work.rules.same_type ? v1::OUTPUT_TYPE_SAME
+                                            : v1::OUTPUT_TYPE_WIDE);
+  open.set_mode(work.rules.check_only ? v1::UNSCALE_MODE_CHECK_ONLY
+                                      : v1::UNSCALE_MODE_RETURN_GRADIENTS);
+  open.set_max_chunk_bytes(static_cast<std::int64_t>(work.chunk_bytes));
+  open.set_skip_statistics(!work.rules.statistics);
+  for (std::size_t i = 0; i < work.tensors.size(); ++i) {
+    const Tensor& tensor = work.tensors[i];
+    v1::TensorSpec* const spec = open.add_tensors();
+    spec->set_type(PlainType(tensor.type));
+    spec->set_element_count(static_cast<std::int64_t>(tensor.elements.size()));
+    for (const Range& range : tensor.ranges) {
+      v1::ElementRange* const listed = spec->add_ranges();
+      listed->set_offset(range.offset);
+      listed->set_count(range.count);
+    }
+    const std::int64_t most = std::max<std::int64_t>(
+        static_cast<std::int64_t>(work.chunk_bytes / SizeOf(tensor.type)), 1);
+    for (const Range& range : tensor.Listed()) {
+      for (std::int64_t sent = 0; sent < range.count; sent += most) {
+        const Range part = {range.offset + sent,
+                            std::min(most, range.count - sent)};
+        v1::UnscaleChunk& chunk = stream.chunks.emplace_back();
+        chunk.set_tensor(static_cast<int>(i));
+        chunk.set_offset(part.offset);
+        chunk.set_data(PackToString(tensor.type, tensor.Part(part)));
+      }
+    }
+  }
+  return stream;
+}
+
+// Checks each answer by itself, and adds them up.
+Found CheckAnswers(const Work& work, const PlainStream& stream,
+                   const PlainAnswers& answers) {
+  Found found;
+  found.elements.resize(work.tensors.size());
+  v1::ChunkVerdict empty;
+  if (work.rules.statistics) {
+    empty.set_sum_of_squares(0);
+    empty.set_absolute_maximum(0);
+  }
+  found.verdicts.assign(work.tensors.size(), empty);
+  EXPECT_TRUE(answers.status.ok()) << answers.status.error_message();
+  EXPECT_EQ(answers.misplaced, 0);
+  EXPECT_EQ(answers.opened.scale(), work.rules.scale);
+  EXPECT_EQ(answers.chunks.size(), stream.chunks.size());
+  if (answers.chunks.size() != stream.chunks.size()) return found;
+
+  v1::UnscaleSummary summary;
+  *summary.mutable_verdict() = empty;
+  for (std::size_t i = 0; i < stream.chunks.size(); ++i) {
+    const v1::UnscaleChunk& asked = stream.chunks[i];
+    const v1::UnscaledChunk& answer = answers.chunks[i];
+    EXPECT_EQ(answer.tensor(), asked.tensor());
+    EXPECT_EQ(answer.offset(), asked.offset());
+    const auto index = static_cast<std::size_t>(asked.tensor());
+    const ElementType type = work.tensors[index].type;
+    const std::vector<Bits> elements = UnpackString(type, asked.data());
+    const PlainResult want =
+        PlainUnscale(work.rules, type, elements, asked.offset());
+    ExpectVerdict(answer.verdict(), want.verdict, absl::StrCat("chunk ", i));
+
+    if (work.rules.check_only) {
+      EXPECT_EQ(answer.data(), "");
+    }
+    const std::vector<Bits> results =
+        UnpackString(work.rules.OutputType(type), answer.data());
+    found.elements[index].insert(found.elements[index].end(), results.begin(),
+                                 results.end());
+    AddVerdict(answer.verdict(), &found.verdicts[index]);
+    summary.set_element_count(summary.element_count() +
+                              static_cast<std::int64_t>(elements.size()));
+  }
+  for (std::size_t i = 0; i < found.verdicts.size(); ++i) {
+    AddVerdict(found.verdicts[i], summary.mutable_verdict());
+    if (!found.verdicts[i].overflow()) continue;
+    if (summary.bad_tensors_size() == 64) continue;
+    v1::BadTensor* const bad = summary.add_bad_tensors();
+    bad->set_tensor(static_cast<int>(i));
+    *bad->mutable_verdict() = found.verdicts[i];
+  }
+  summary.mutable_verdict()->clear_first_bad_index();
+  EXPECT_EQ(answers.summary.element_count(), summary.element_count());
+  ExpectVerdict(answers.summary.verdict(), summary.verdict(), "the summary");
+  EXPECT_EQ(answers.summary.bad_tensors_size(), summary.bad_tensors_size());
+  const int listed =
+      std::min(answers.summary.bad_tensors_size(), summary.bad_tensors_size());
+  for (int i = 0; i < listed; ++i) {
+    const v1::BadTensor& got = answers.summary.bad_tensors(i);
+    EXPECT_EQ(got.tensor(), summary.bad_tensors(i).tensor());
     const v1::ChunkVerdict& want = summary.bad_tensors(i).verdict();
     EXPECT_TRUE(got.verdict().overflow());
     EXPECT_EQ(got.verdict().nan_count(), want.nan_count());

@@ -156,7 +156,7 @@ ROOMS = (
          'gates and watchdogs', 'operations', 'core', 'locks', 'wire', 'messages', 'protobuf',
          'gRPC', 'clocks', 'threads'),
     room('main() of the server sets up its process',
-         ['server/main.cc'], 'process settings', *ALL_SERVER, 'core', 'locks', *SYSTEM),
+         ['server/main.cc'], 'process settings', *ALL_SERVER, 'core', 'locks', 'gRPC', *SYSTEM),
     room('the wiring of the server knows the server, and no messages',
          ['server/app.*'], *ALL_SERVER, 'core', 'locks', 'gRPC', *SYSTEM),
 
