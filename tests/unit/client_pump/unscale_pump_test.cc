@@ -637,7 +637,9 @@ TEST_F(PumpTest, AStreamMayStandInEveryState) {
                     absl::Milliseconds(4), [] {}, [] {}),
                 HasCode(absl::StatusCode::kUnavailable));
     EXPECT_EQ(pump.complete(), moves >= 7);
-    if (!pump.complete()) EXPECT_THAT(RunStream(&pump, &peer), IsOk());
+    if (!pump.complete()) {
+      EXPECT_THAT(RunStream(&pump, &peer), IsOk());
+    }
     EXPECT_EQ(b_, Divided(Values(3))) << moves;
   }
 }
