@@ -608,6 +608,42 @@ TEST_F(PumpTest, GivesUpAStreamThatDoesNotEndAndGoesOnWithTheNext) {
             std::string(reinterpret_cast<const char*>(sent.data() + 4), 16));
 }
 
+// Three chunks of one element; a stream gets `moves` steps far: it is opened,
+// then chunks are sent and answered one by one, then it is half-closed.
+TEST_F(PumpTest, AStreamMayStandInEveryState) {
+  for (int moves = 0; moves <= 8; ++moves) {
+    b_ = Values(3);
+    const UnscalePlan plan = MustPlan({InPlace("b", std::span(b_))});
+    UnscalePump pump(plan,
+                     {.chunk_bytes = 4, .end_patience = absl::Milliseconds(4)});
+    UnscalePeer peer(plan, kScale);
+    peer.Serve(pump.BeginStream());
+    std::optional<OutgoingChunk> sent;
+    for (int move = 0; move < moves; ++move) {
+      if (move == 0) {
+        pump.WriteDone();
+        ASSERT_TRUE(pump.OnOpened(peer.Opened()));
+      } else if (move == 7) {
+        OutgoingChunk none;
+        ASSERT_EQ(pump.TakeWrite(&none), Write::kHalfClose);
+      } else if (move % 2 == 1) {
+        sent = Take(&pump);
+        pump.WriteDone();
+      } else {
+        ASSERT_TRUE(pump.OnChunk(peer.Answer(*sent).View()));
+      }
+    }
+    EXPECT_THAT(pump.WaitForStream(
+                    absl::Milliseconds(4), [] {}, [] {}),
+                HasCode(absl::StatusCode::kUnavailable));
+    EXPECT_EQ(pump.complete(), moves >= 7);
+    if (!pump.complete()) {
+      EXPECT_THAT(RunStream(&pump, &peer), IsOk());
+    }
+    EXPECT_EQ(b_, Divided(Values(3))) << moves;
+  }
+}
+
 TEST_F(PumpTest, AChunkOutlivesThePump) {
   std::optional<OutgoingChunk> chunk;
   {

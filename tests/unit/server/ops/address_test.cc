@@ -20,13 +20,13 @@ namespace {
 using ::lossscaler::testing::IsOk;
 using ::testing::HasSubstr;
 
-struct Case {
+struct AddressCase {
   std::string text;
   std::string canonical;
   bool local;
 };
 
-class GoodAddress : public ::testing::TestWithParam<Case> {};
+class GoodAddress : public ::testing::TestWithParam<AddressCase> {};
 
 TEST_P(GoodAddress, IsTaken) {
   const auto address = ListenAddress::Parse(GetParam().text);
@@ -38,21 +38,21 @@ TEST_P(GoodAddress, IsTaken) {
 INSTANTIATE_TEST_SUITE_P(
     All, GoodAddress,
     ::testing::Values(
-        Case{"127.0.0.1:50551", "127.0.0.1:50551", true},
-        Case{"127.8.9.1:0", "127.8.9.1:0", true},
-        Case{"localhost:1", "127.0.0.1:1", true},
-        Case{"[::1]:65535", "[::1]:65535", true},
-        Case{"[::ffff:127.0.0.1]:1", "[::ffff:127.0.0.1]:1", true},
-        Case{"0.0.0.0:50551", "0.0.0.0:50551", false},
-        Case{"[::]:50551", "[::]:50551", false},
-        Case{"[::ffff:10.0.0.1]:1", "[::ffff:10.0.0.1]:1", false},
-        Case{"10.1.2.3:1", "10.1.2.3:1", false},
+        AddressCase{"127.0.0.1:50551", "127.0.0.1:50551", true},
+        AddressCase{"127.8.9.1:0", "127.8.9.1:0", true},
+        AddressCase{"localhost:1", "127.0.0.1:1", true},
+        AddressCase{"[::1]:65535", "[::1]:65535", true},
+        AddressCase{"[::ffff:127.0.0.1]:1", "[::ffff:127.0.0.1]:1", true},
+        AddressCase{"0.0.0.0:50551", "0.0.0.0:50551", false},
+        AddressCase{"[::]:50551", "[::]:50551", false},
+        AddressCase{"[::ffff:10.0.0.1]:1", "[::ffff:10.0.0.1]:1", false},
+        AddressCase{"10.1.2.3:1", "10.1.2.3:1", false},
         // 128.0.0.1 differs from a loopback address in one bit.
-        Case{"128.0.0.1:1", "128.0.0.1:1", false},
-        Case{"unix:/run/x.sock", "unix:/run/x.sock", true},
-        Case{"unix:///run/x.sock", "unix:/run/x.sock", true},
-        Case{absl::StrCat("unix:/", std::string(106, 'x')),
-             absl::StrCat("unix:/", std::string(106, 'x')), true}));
+        AddressCase{"128.0.0.1:1", "128.0.0.1:1", false},
+        AddressCase{"unix:/run/x.sock", "unix:/run/x.sock", true},
+        AddressCase{"unix:///run/x.sock", "unix:/run/x.sock", true},
+        AddressCase{absl::StrCat("unix:/", std::string(106, 'x')),
+                    absl::StrCat("unix:/", std::string(106, 'x')), true}));
 
 struct BadCase {
   std::string text;
