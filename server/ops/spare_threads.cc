@@ -3,6 +3,7 @@
 
 #include "ops/spare_threads.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -85,6 +86,21 @@ void SpareThreads::NeedNoMore() {
   Follow();
 }
 
+void SpareThreads::NeedForVotes() {
+  {
+    MutexLock lock(&mutex_);
+    if (votes_) return;
+    votes_ = true;
+  }
+  Follow();
+}
+
+int SpareThreads::Spare() const {
+  if (phase_ != Phase::kBegun) return 0;
+  const int needed = std::max(1, needs_ + (votes_ ? 1 : 0));
+  return std::max(0, threads_ - needed);
+}
+
 int SpareThreads::held() const {
   MutexLock lock(&mutex_);
   return held_;
@@ -94,8 +110,8 @@ void SpareThreads::Follow() {
   int more = 0;
   {
     MutexLock lock(&mutex_);
-    if (!Holding()) return changed_.SignalAll();
-    more = threads_ - 1 - held_;
+    more = Spare() - held_;
+    if (more < 0) changed_.SignalAll();
     if (more <= 0) return;
     held_ += more;
   }
@@ -117,7 +133,7 @@ void SpareThreads::BeHeld(std::shared_ptr<Call> call) {
   // not be given up on one of them.
   call.reset();
   MutexLock lock(&mutex_);
-  while (Holding()) changed_.Wait(&mutex_);
+  while (held_ <= Spare()) changed_.Wait(&mutex_);
   --held_;
   changed_.SignalAll();
 }

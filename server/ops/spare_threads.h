@@ -5,11 +5,12 @@
 //
 // gRPC's callback API runs at least two threads that wait for events, and
 // whoever has got one wakes another to wait in its place before it sees to it.
-// Many short messages, such as votes, thus cost two context switches each: with
-// one thread for all of them a vote costs the server a third less. A stream of
-// gradients, in turn, keeps a thread busy. So all threads but one are held
-// while there is no such stream: each in a callback, that of a call on a
-// channel that leads nowhere, which returns when it is let go.
+// Each message thus costs two context switches more: with one thread for all of
+// them a vote costs the server a third less, and so do the chunks of a stream.
+// But a stream of gradients keeps a thread busy. So there is a thread for each
+// such stream and one for votes, and all others are held: each in a callback,
+// that of a call on a channel that leads nowhere, which returns when it is let
+// go.
 //
 // Threads are found by the name that gRPC gives them. Where there are none,
 // none is held, and everything works as it would without this. Event threads
@@ -39,14 +40,16 @@ class SpareThreads {
   SpareThreads(const SpareThreads&) = delete;
   SpareThreads& operator=(const SpareThreads&) = delete;
 
-  // From now on they are held whenever nobody needs them; until End(), for
-  // good. Called again, looks for threads if it has found no spare one.
+  // From now on those that nobody needs are held; until End(), for good. Called
+  // again, looks for threads if it has found no spare one.
   void Begin() ABSL_LOCKS_EXCLUDED(mutex_);
   void End() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Somebody keeps a thread busy for a while, and so all of them may be needed.
+  // Somebody keeps one thread busy for a while.
   void Need() ABSL_LOCKS_EXCLUDED(mutex_);
   void NeedNoMore() ABSL_LOCKS_EXCLUDED(mutex_);
+  // There are votes, which from now on have a thread beside those.
+  void NeedForVotes() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Threads that are held, or will be in a moment.
   int held() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -54,9 +57,8 @@ class SpareThreads {
  private:
   struct Call;
 
-  bool Holding() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return phase_ == Phase::kBegun && needs_ == 0;
-  }
+  // How many to hold.
+  int Spare() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Follow() ABSL_LOCKS_EXCLUDED(mutex_);
   void HoldOne();
   void BeHeld(std::shared_ptr<Call> call) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -70,6 +72,7 @@ class SpareThreads {
   // That gRPC runs, counted in Begin().
   int threads_ ABSL_GUARDED_BY(mutex_) = 0;
   int needs_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool votes_ ABSL_GUARDED_BY(mutex_) = false;
   int held_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

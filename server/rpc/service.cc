@@ -163,6 +163,7 @@ class LossScalerServiceImpl final : public Base {
           v1::ParticipateRequest, v1::ParticipateResponse>>(status);
     }
     if (dependencies_.spare_threads != nullptr) {
+      dependencies_.spare_threads->NeedForVotes();
       dependencies_.spare_threads->Begin();
     }
     return new ParticipateReactor(context, {.registry = registry(),

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -28,12 +29,13 @@ class ChunkBuffers::Shelf {
   Buffer Take(std::size_t bytes) {
     {
       MutexLock lock(&mutex_);
+      // The one that came back last is the one most likely to be in the cache.
       const auto found = std::find_if(
-          free_.begin(), free_.end(),
+          free_.rbegin(), free_.rend(),
           [&](const Buffer& buffer) { return buffer.bytes >= bytes; });
-      if (found != free_.end()) {
+      if (found != free_.rend()) {
         Buffer buffer = std::move(*found);
-        free_.erase(found);
+        free_.erase(std::next(found).base());
         return buffer;
       }
     }

@@ -46,8 +46,8 @@ class SpareThreadsTest : public ::testing::Test {
     while (threads->held() == 0) threads->Begin();
   }
 
-  static void WaitUntilNoneIsHeld(const SpareThreads& threads) {
-    while (threads.held() > 0) std::this_thread::yield();
+  static void WaitUntilHeld(const SpareThreads& threads, int count) {
+    while (threads.held() != count) std::this_thread::yield();
   }
 
   grpc::CallbackGenericService service_;
@@ -63,13 +63,36 @@ TEST_F(SpareThreadsTest, LeavesOneThreadThatDoesEverything) {
   }
 }
 
-TEST_F(SpareThreadsTest, HoldsNoneWhileSomebodyNeedsThem) {
+TEST_F(SpareThreadsTest, WhoKeepsAThreadBusyHasOne) {
   SpareThreads threads;
   BeginAndHold(&threads);
+  const int spare = threads.held();
+  // The first has the one that is there anyhow.
   threads.Need();
+  EXPECT_EQ(threads.held(), spare);
   threads.Need();
+  WaitUntilHeld(threads, spare - 1);
   threads.NeedNoMore();
-  WaitUntilNoneIsHeld(threads);
+  WaitUntilHeld(threads, spare);
+}
+
+TEST_F(SpareThreadsTest, VotesHaveAThreadBesideStreams) {
+  SpareThreads threads;
+  BeginAndHold(&threads);
+  const int spare = threads.held();
+  threads.NeedForVotes();
+  threads.NeedForVotes();
+  EXPECT_EQ(threads.held(), spare);
+  threads.Need();
+  WaitUntilHeld(threads, spare - 1);
+}
+
+TEST_F(SpareThreadsTest, HoldsNoneWhereAllAreNeeded) {
+  SpareThreads threads;
+  BeginAndHold(&threads);
+  for (int i = threads.held(); i >= 0; --i) threads.Need();
+  threads.Need();
+  WaitUntilHeld(threads, 0);
 }
 
 TEST_F(SpareThreadsTest, NeverHoldsTheLastOne) {
@@ -88,7 +111,7 @@ TEST_F(SpareThreadsTest, LetsThemGoForGood) {
   SpareThreads threads;
   BeginAndHold(&threads);
   threads.End();
-  WaitUntilNoneIsHeld(threads);
+  WaitUntilHeld(threads, 0);
   threads.Begin();
   EXPECT_EQ(threads.held(), 0);
 }
