@@ -47,8 +47,8 @@ class MockStub : public internal::Stub {
               (grpc::ClientContext*, const v1::GetServerInfoRequest&,
                v1::GetServerInfoResponse*),
               (override));
-  MOCK_METHOD(std::unique_ptr<internal::HeldChannel>, Unscale,
-              (grpc::ClientContext*, UnscaleReactor*), (override));
+  MOCK_METHOD(BulkCall, Unscale, (grpc::ClientContext*, grpc::CompletionQueue*),
+              (override));
   MOCK_METHOD(absl::Status, JoinSession,
               (grpc::ClientContext*, const v1::JoinSessionRequest&,
                v1::JoinSessionResponse*),

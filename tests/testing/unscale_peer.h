@@ -99,6 +99,11 @@ class UnscalePeer {
   UnscaleVerdict total_;
 };
 
+// Of a stream that has ended, or that stands still.
+inline internal::StreamCarrier NothingToCarry() {
+  return {.carry = [](absl::Duration) {}, .cancel = [] {}, .abandon = [] {}};
+}
+
 // Runs one stream on the calling thread, as fast as the pump sends. After
 // `answers` chunks are answered it breaks with `broken`; a negative number
 // never breaks it. Returns how the stream ended.
@@ -107,8 +112,7 @@ inline absl::Status RunStream(
     const absl::Status& broken = absl::UnavailableError("connection lost")) {
   const auto end = [&](const absl::Status& status) {
     pump->OnStreamDone(status);
-    return pump->WaitForStream(
-        absl::InfiniteDuration(), [] {}, [] {});
+    return pump->WaitForStream(absl::InfiniteDuration(), NothingToCarry());
   };
   peer->Serve(pump->BeginStream());
   pump->WriteDone();  // Of `open`.

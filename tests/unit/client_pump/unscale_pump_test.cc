@@ -13,7 +13,6 @@
 #include <ostream>
 #include <span>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -32,6 +31,7 @@ using lossscaler::testing::HasCode;
 using lossscaler::testing::IsError;
 using lossscaler::testing::IsErrorSaying;
 using lossscaler::testing::IsOk;
+using lossscaler::testing::NothingToCarry;
 using lossscaler::testing::OwnedAnswer;
 using lossscaler::testing::RunStream;
 using lossscaler::testing::UnscalePeer;
@@ -165,8 +165,7 @@ class PumpTest : public ::testing::Test {
 
   static absl::Status End(UnscalePump* pump, const absl::Status& status) {
     pump->OnStreamDone(status);
-    return pump->WaitForStream(
-        absl::InfiniteDuration(), [] {}, [] {});
+    return pump->WaitForStream(absl::InfiniteDuration(), NothingToCarry());
   }
 
   std::vector<float> a_ = Values(10);
@@ -386,8 +385,7 @@ TEST_P(PumpBadChunkTest, EndsTheCallAndStoresNothing) {
   pump.WriteDone();
   EXPECT_EQ(pump.TakeWrite(&chunk), Write::kNothing);
   pump.OnStreamDone(absl::CancelledError("by us"));
-  EXPECT_THAT(pump.WaitForStream(
-                  absl::InfiniteDuration(), [] {}, [] {}),
+  EXPECT_THAT(pump.WaitForStream(absl::InfiniteDuration(), NothingToCarry()),
               IsError(Reason::kMalformedAnswer));
   EXPECT_FALSE(pump.complete());
   EXPECT_EQ(std::memcmp(a.data(), before.data(), a.size() * 4), 0);
@@ -562,20 +560,24 @@ TEST_F(PumpTest, RefusesAnUnknownAnswer) {
               IsError(Reason::kMalformedAnswer));
 }
 
-// --- with threads ---
+// --- streams that stand still ---
 
 TEST_F(PumpTest, CancelsAStreamOnWhichNothingMoves) {
   const UnscalePlan plan = MustPlan({InPlace("b", std::span(b_))});
   UnscalePump pump(plan, {});
   pump.BeginStream();
+  absl::Duration carried;
   int cancelled = 0;
   EXPECT_THAT(pump.WaitForStream(
-                  absl::Milliseconds(4),
-                  [&] {
-                    ++cancelled;
-                    pump.OnStreamDone(absl::CancelledError("by us"));
-                  },
-                  [] { ADD_FAILURE() << "it has ended"; }),
+                  absl::Seconds(40),
+                  {.carry = [&](absl::Duration at_most) { carried += at_most; },
+                   .cancel =
+                       [&] {
+                         EXPECT_EQ(carried, absl::Seconds(40));
+                         ++cancelled;
+                         pump.OnStreamDone(absl::CancelledError("by us"));
+                       },
+                   .abandon = [] { ADD_FAILURE() << "it has ended"; }}),
               HasCode(absl::StatusCode::kUnavailable));
   EXPECT_EQ(cancelled, 1);
   UnscalePeer peer(plan, kScale);
@@ -583,11 +585,33 @@ TEST_F(PumpTest, CancelsAStreamOnWhichNothingMoves) {
   EXPECT_EQ(b_, Divided(Values(3)));
 }
 
+// A chunk written in every fourth look is slow, not still.
+TEST_F(PumpTest, DoesNotCancelAStreamThatMovesNowAndThen) {
+  const UnscalePlan plan = MustPlan({InPlace("a", std::span(a_))});
+  UnscalePump pump(plan, {.chunk_bytes = 4, .max_chunks_in_flight = 9});
+  UnscalePeer peer(plan, kScale);
+  Open(&pump, &peer);
+  int looks = 0;
+  EXPECT_THAT(pump.WaitForStream(
+                  absl::Seconds(40),
+                  {.carry =
+                       [&](absl::Duration) {
+                         if (++looks == 36) {
+                           pump.OnStreamDone(absl::AbortedError("by it"));
+                         } else if (looks % 4 == 0) {
+                           ASSERT_TRUE(Take(&pump));
+                           pump.WriteDone();
+                         }
+                       },
+                   .cancel = [] { ADD_FAILURE() << "it moves"; },
+                   .abandon = [] { ADD_FAILURE() << "it moves"; }}),
+              HasCode(absl::StatusCode::kAborted));
+}
+
 // What is frozen at its other end may hold on to a cancelled stream for ever.
 TEST_F(PumpTest, GivesUpAStreamThatDoesNotEndAndGoesOnWithTheNext) {
   const UnscalePlan plan = MustPlan({InPlace("a", std::span(a_))});
-  UnscalePump pump(plan,
-                   {.chunk_bytes = 16, .end_patience = absl::Milliseconds(4)});
+  UnscalePump pump(plan, {.chunk_bytes = 16});
   UnscalePeer peer(plan, kScale);
   Open(&pump, &peer);
   const std::optional<OutgoingChunk> first = Take(&pump);
@@ -595,10 +619,12 @@ TEST_F(PumpTest, GivesUpAStreamThatDoesNotEndAndGoesOnWithTheNext) {
   ASSERT_TRUE(pump.OnChunk(peer.Answer(*first).View()));
   const std::optional<OutgoingChunk> stuck = Take(&pump);
   std::vector<std::string> calls;
-  EXPECT_THAT(pump.WaitForStream(
-                  absl::Milliseconds(4), [&] { calls.push_back("cancel"); },
-                  [&] { calls.push_back("abandon"); }),
-              HasCode(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(
+      pump.WaitForStream(absl::Seconds(4),
+                         {.carry = [](absl::Duration) {},
+                          .cancel = [&] { calls.push_back("cancel"); },
+                          .abandon = [&] { calls.push_back("abandon"); }}),
+      HasCode(absl::StatusCode::kUnavailable));
   EXPECT_THAT(calls, ElementsAre("cancel", "abandon"));
   EXPECT_THAT(RunStream(&pump, &peer), IsOk());
   EXPECT_EQ(a_, Divided(Values(10)));
@@ -614,8 +640,7 @@ TEST_F(PumpTest, AStreamMayStandInEveryState) {
   for (int moves = 0; moves <= 8; ++moves) {
     b_ = Values(3);
     const UnscalePlan plan = MustPlan({InPlace("b", std::span(b_))});
-    UnscalePump pump(plan,
-                     {.chunk_bytes = 4, .end_patience = absl::Milliseconds(4)});
+    UnscalePump pump(plan, {.chunk_bytes = 4});
     UnscalePeer peer(plan, kScale);
     peer.Serve(pump.BeginStream());
     std::optional<OutgoingChunk> sent;
@@ -633,8 +658,7 @@ TEST_F(PumpTest, AStreamMayStandInEveryState) {
         ASSERT_TRUE(pump.OnChunk(peer.Answer(*sent).View()));
       }
     }
-    EXPECT_THAT(pump.WaitForStream(
-                    absl::Milliseconds(4), [] {}, [] {}),
+    EXPECT_THAT(pump.WaitForStream(absl::Seconds(4), NothingToCarry()),
                 HasCode(absl::StatusCode::kUnavailable));
     EXPECT_EQ(pump.complete(), moves >= 7);
     if (!pump.complete()) {
@@ -660,138 +684,32 @@ TEST_F(PumpTest, AChunkOutlivesThePump) {
             std::string(reinterpret_cast<const char*>(sent.data()), 12));
 }
 
-// Each answer waits until the one before was seen.
 TEST_F(PumpTest, ShowsAWatcherTheBytesAsTheyAreAnswered) {
   const UnscalePlan plan = MustPlan({InPlace("b", std::span(b_))});
-  Mutex mutex;
-  CondVar changed;
-  std::uint64_t seen = 0;
-  const std::thread::id caller = std::this_thread::get_id();
-  UnscalePump pump(plan, {.chunk_bytes = 4,
-                          .watch =
-                              [&](std::uint64_t bytes) {
-                                EXPECT_EQ(std::this_thread::get_id(), caller);
-                                MutexLock lock(&mutex);
-                                EXPECT_GE(bytes, seen);
-                                seen = bytes;
-                                changed.SignalAll();
-                              },
-                          .watch_interval = absl::Milliseconds(1)});
+  std::vector<std::uint64_t> seen;
+  UnscalePump pump(
+      plan, {.chunk_bytes = 4,
+             .watch = [&](std::uint64_t bytes) { seen.push_back(bytes); },
+             .watch_interval = absl::Milliseconds(1)});
   UnscalePeer peer(plan, kScale);
   Open(&pump, &peer);
-  std::thread server([&] {
-    for (const std::uint64_t bytes : {4, 8, 12}) {
-      const std::optional<OutgoingChunk> chunk = Take(&pump);
+  StreamCarrier one_chunk_at_a_time = NothingToCarry();
+  one_chunk_at_a_time.carry = [&](absl::Duration at_most) {
+    EXPECT_EQ(at_most, absl::Milliseconds(1));
+    if (const std::optional<OutgoingChunk> chunk = Take(&pump)) {
       pump.WriteDone();
-      pump.OnChunk(peer.Answer(*chunk).View());
-      MutexLock lock(&mutex);
-      while (seen < bytes) changed.Wait(&mutex);
-      EXPECT_EQ(seen, bytes);
-    }
-    OutgoingChunk none;
-    EXPECT_EQ(pump.TakeWrite(&none), Write::kHalfClose);
-    pump.OnSummary(peer.Summary());
-    pump.OnStreamDone(absl::OkStatus());
-  });
-  EXPECT_THAT(pump.WaitForStream(
-                  absl::InfiniteDuration(), [] {}, [] {}),
-              IsOk());
-  server.join();
-  EXPECT_EQ(seen, 12);
-}
-
-// A queue between two threads; Take() blocks, nullopt when closed.
-template <typename T>
-class Channel {
- public:
-  void Put(T value) {
-    MutexLock lock(&mutex_);
-    queue_.push_back(std::move(value));
-    changed_.SignalAll();
-  }
-  void Close() {
-    MutexLock lock(&mutex_);
-    closed_ = true;
-    changed_.SignalAll();
-  }
-  std::optional<T> Take() {
-    MutexLock lock(&mutex_);
-    while (queue_.empty() && !closed_) changed_.Wait(&mutex_);
-    if (queue_.empty()) return std::nullopt;
-    T value = std::move(queue_.front());
-    queue_.pop_front();
-    return value;
-  }
-
- private:
-  Mutex mutex_;
-  CondVar changed_;
-  std::deque<T> queue_ ABSL_GUARDED_BY(mutex_);
-  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
-};
-
-// What a transport does, with a thread for each direction: the writer finishes
-// writes and starts the next one, the reader delivers answers and starts a
-// write if none is under way.
-absl::Status RunThreadedStream(UnscalePump* pump, UnscalePeer* peer,
-                               int answers) {
-  Channel<OutgoingChunk> wire;
-  peer->Serve(pump->BeginStream());
-  const auto start_next_write = [&] {
-    OutgoingChunk chunk;
-    switch (pump->TakeWrite(&chunk)) {
-      case Write::kNothing:
-        return;
-      case Write::kChunk:
-        wire.Put(std::move(chunk));
-        return;
-      case Write::kHalfClose:
-        wire.Close();
-        return;
+      EXPECT_TRUE(pump.OnChunk(peer.Answer(*chunk).View()));
+    } else {
+      EXPECT_TRUE(pump.OnSummary(peer.Summary()));
+      pump.OnStreamDone(absl::OkStatus());
     }
   };
-  Channel<OutgoingChunk> server;
-  std::thread writer([&] {
-    pump->WriteDone();
-    start_next_write();
-    while (auto chunk = wire.Take()) {
-      server.Put(*std::move(chunk));
-      pump->WriteDone();
-      start_next_write();
-    }
-    server.Close();
-  });
-  std::thread reader([&] {
-    bool good = pump->OnOpened(peer->Opened());
-    start_next_write();
-    while (good && answers != 0) {
-      const auto chunk = server.Take();
-      if (!chunk) {
-        good = pump->OnSummary(peer->Summary());
-        break;
-      }
-      good = pump->OnChunk(peer->Answer(*chunk).View());
-      start_next_write();
-      --answers;
-    }
-    // Whatever is still being written goes nowhere.
-    wire.Close();
-  });
-  std::thread transport([&] {
-    writer.join();
-    reader.join();
-    // Chunks that got no further are given up.
-    while (wire.Take() || server.Take()) continue;
-    pump->OnStreamDone(answers == 0 ? absl::UnavailableError("lost")
-                                    : absl::OkStatus());
-  });
-  const absl::Status status = pump->WaitForStream(
-      absl::InfiniteDuration(), [] {}, [] {});
-  transport.join();
-  return status;
+  EXPECT_THAT(pump.WaitForStream(absl::InfiniteDuration(), one_chunk_at_a_time),
+              IsOk());
+  EXPECT_THAT(seen, ElementsAre(4, 8, 12));
 }
 
-TEST_F(PumpTest, DividesOnceWithAReaderAndAWriterThread) {
+TEST_F(PumpTest, DividesOnceHoweverOftenItBreaks) {
   std::vector<float> large = Values(20'000);
   std::vector<float> strided = Values(9'001);
   for (int cut = 1; cut < 60; cut += 7) {
@@ -805,7 +723,7 @@ TEST_F(PumpTest, DividesOnceWithAReaderAndAWriterThread) {
     UnscalePump pump(plan, {.chunk_bytes = 1'000});
     UnscalePeer peer(plan, kScale);
     while (!pump.complete()) {
-      const absl::Status status = RunThreadedStream(&pump, &peer, cut);
+      const absl::Status status = RunStream(&pump, &peer, cut);
       ASSERT_TRUE(status.ok() || absl::IsUnavailable(status)) << status;
     }
     EXPECT_EQ(large, Divided(Values(20'000)));

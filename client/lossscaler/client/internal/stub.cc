@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <memory>
-#include <new>
 #include <utility>
 
 #include "grpcpp/create_channel.h"
@@ -32,37 +30,6 @@ constexpr std::chrono::milliseconds kConnectWait(100);
 constexpr char kUnscaleMethod[] = "/lossscaler.v1.LossScalerService/Unscale";
 // How far a server on TCP may be ahead of us with its answers.
 constexpr int kBulkLookaheadBytes = 4 << 20;
-
-// gRPC ends the threads that run its callbacks with the last channel that had
-// any. Where a callback lets go of that channel (a stream that ends after its
-// client), a thread waits for itself, and the process is aborted. A channel
-// that nobody lets go of keeps the threads; it has no credentials, so that its
-// one call fails at once and nothing is ever connected.
-//
-// Only for processes that have callbacks: while these threads exist they take
-// part in all waiting for the network, and every answer comes by way of them.
-class CallbackThreads {
- public:
-  static void Keep() {
-    // In place, so that whoever looks for leaks finds what it holds.
-    alignas(CallbackThreads) static std::byte kept[sizeof(CallbackThreads)];
-    static const bool made = (new (kept) CallbackThreads, true);
-    static_cast<void>(made);
-  }
-
- private:
-  CallbackThreads()
-      : stub_(
-            v1::LossScalerService::NewStub(grpc::CreateChannel("", nullptr))) {
-    stub_->async()->GetServerInfo(&context_, &request_, &response_,
-                                  [](const grpc::Status&) {});
-  }
-
-  const std::unique_ptr<v1::LossScalerService::Stub> stub_;
-  grpc::ClientContext context_;
-  v1::GetServerInfoRequest request_;
-  v1::GetServerInfoResponse response_;
-};
 
 class GrpcStub : public Stub {
  public:
@@ -120,14 +87,13 @@ class GrpcStub : public Stub {
     Connect(*context, *channel_);
     return FromGrpc(stub_->GetServerInfo(context, request, response));
   }
-  std::unique_ptr<HeldChannel> Unscale(grpc::ClientContext* context,
-                                       UnscaleReactor* reactor) override {
-    CallbackThreads::Keep();
+  BulkCall Unscale(grpc::ClientContext* context,
+                   grpc::CompletionQueue* queue) override {
     std::unique_ptr<HeldChannel> held = bulk_->Hold();
     Connect(*context, *held->channel());
-    grpc::GenericStub(held->channel())
-        .PrepareBidiStreamingCall(context, kUnscaleMethod, {}, reactor);
-    return held;
+    return {.rpc = grpc::GenericStub(held->channel())
+                       .PrepareCall(context, kUnscaleMethod, queue),
+            .channel = std::move(held)};
   }
   absl::Status JoinSession(grpc::ClientContext* context,
                            const v1::JoinSessionRequest& request,

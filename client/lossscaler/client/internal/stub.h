@@ -17,7 +17,6 @@
 #include "grpcpp/completion_queue.h"
 #include "grpcpp/support/async_stream.h"
 #include "grpcpp/support/byte_buffer.h"
-#include "grpcpp/support/client_callback.h"
 #include "grpcpp/support/sync_stream.h"
 #include "lossscaler/client/internal/bulk_channels.h"
 #include "lossscaler/client/options.h"
@@ -28,8 +27,13 @@ namespace lossscaler::internal {
 class Stub {
  public:
   // Of messages as they are on the wire (wire/chunk_codec.h).
-  using UnscaleReactor =
-      grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
+  using UnscaleRpc = grpc::ClientAsyncReaderWriterInterface<grpc::ByteBuffer,
+                                                            grpc::ByteBuffer>;
+  struct BulkCall {
+    std::unique_ptr<UnscaleRpc> rpc;
+    // The channel that the call is on.
+    std::unique_ptr<HeldChannel> channel;
+  };
   using ParticipateCall =
       grpc::ClientAsyncReaderWriterInterface<v1::ParticipateRequest,
                                              v1::ParticipateResponse>;
@@ -61,10 +65,9 @@ class Stub {
   virtual absl::Status GetServerInfo(grpc::ClientContext* context,
                                      const v1::GetServerInfoRequest& request,
                                      v1::GetServerInfoResponse* response) = 0;
-  // Binds the reactor to a call, and the call to the channel that is returned;
-  // the caller starts it.
-  virtual std::unique_ptr<HeldChannel> Unscale(grpc::ClientContext* context,
-                                               UnscaleReactor* reactor) = 0;
+  // A call on that queue; the caller starts it.
+  virtual BulkCall Unscale(grpc::ClientContext* context,
+                           grpc::CompletionQueue* queue) = 0;
 
   virtual absl::Status JoinSession(grpc::ClientContext* context,
                                    const v1::JoinSessionRequest& request,

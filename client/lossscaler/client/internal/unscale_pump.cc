@@ -109,7 +109,6 @@ UnscalePump::UnscalePump(const UnscalePlan& plan, const PumpOptions& options)
       verdicts_(plan.tensors.size()) {}
 
 std::vector<TensorRest> UnscalePump::BeginStream() {
-  MutexLock lock(&mutex_);
   rest_.clear();
   for (std::size_t i = 0; i < answered_.size(); ++i) {
     // Empty tensors go along until the server has seen them once: a stream
@@ -131,46 +130,33 @@ std::vector<TensorRest> UnscalePump::BeginStream() {
   return rest_;
 }
 
-bool UnscalePump::Stalls(absl::Duration stall_timeout) {
-  // A watcher is served by waking now and then, not by every answer.
+bool UnscalePump::Stalls(absl::Duration stall_timeout,
+                         const StreamCarrier& carrier) {
+  // A watcher is told now and then, not of every answer.
   const absl::Duration tick =
       std::min({stall_timeout / kStallTicks, kLongestTick,
                 options_.watch ? options_.watch_interval : kLongestTick});
-  MutexLock lock(&mutex_);
   std::uint64_t seen = moves_;
   absl::Duration quiet;
   while (!done_) {
-    if (ended_.WaitFor(&mutex_, tick)) continue;  // Or a spurious wake.
+    carrier.carry(tick);
+    if (done_) break;
     quiet = moves_ == seen ? quiet + tick : absl::ZeroDuration();
     seen = moves_;
-    if (!done_ && options_.watch && failure_.ok()) {
-      const std::uint64_t bytes = bytes_answered_;
-      MutexUnlock unlock(&mutex_);
-      options_.watch(bytes);
-    }
-    if (!done_ && quiet >= stall_timeout) return true;
+    if (options_.watch && failure_.ok()) options_.watch(bytes_answered_);
+    if (quiet >= stall_timeout) return true;
   }
   return false;
 }
 
-bool UnscalePump::WaitForEnd(absl::Duration patience) {
-  const absl::Duration tick = patience / kStallTicks;
-  MutexLock lock(&mutex_);
-  for (int i = 0; !done_ && i < kStallTicks;) {
-    if (!ended_.WaitFor(&mutex_, tick)) ++i;  // Else it may be a spurious wake.
-  }
-  return done_.has_value();
-}
-
 absl::Status UnscalePump::WaitForStream(absl::Duration stall_timeout,
-                                        const std::function<void()>& cancel,
-                                        const std::function<void()>& abandon) {
-  const bool stalled = Stalls(stall_timeout);
+                                        const StreamCarrier& carrier) {
+  const bool stalled = Stalls(stall_timeout, carrier);
   if (stalled) {
-    cancel();
-    if (!WaitForEnd(options_.end_patience)) abandon();
+    carrier.cancel();
+    carrier.carry(options_.end_patience);
+    if (!done_) carrier.abandon();
   }
-  MutexLock lock(&mutex_);
   if (!failure_.ok()) return failure_;
   if (stalled) {
     return absl::UnavailableError(absl::StrCat(
@@ -205,34 +191,30 @@ void UnscalePump::SkipSent() {
 }
 
 Write UnscalePump::TakeWrite(OutgoingChunk* chunk) {
-  InFlight taken;
-  {
-    MutexLock lock(&mutex_);
-    if (writing_ || !stream_opened_ || half_closed_ || !failure_.ok()) {
-      return Write::kNothing;
-    }
-    if (send_tensor_ == rest_.size()) {
-      half_closed_ = true;
-      return Write::kHalfClose;
-    }
-    if (in_flight_.size() >=
-        static_cast<std::size_t>(std::max(1, options_.max_chunks_in_flight))) {
-      return Write::kNothing;
-    }
-    const TensorRest& rest = rest_[send_tensor_];
-    const GradientTensor& tensor = plan_.tensors[rest.index];
-    taken.tensor = rest.index;
-    taken.opened_as = static_cast<std::int32_t>(send_tensor_);
-    taken.offset = send_offset_;
-    taken.count = std::min<std::uint64_t>(
-        ChunkElements(tensor), tensor.element_count() - send_offset_);
-    send_offset_ += taken.count;
-    SkipSent();
-    in_flight_.push_back(taken);
-    writing_ = true;
+  if (writing_ || !stream_opened_ || half_closed_ || !failure_.ok()) {
+    return Write::kNothing;
   }
-  // Outside the lock: the reader stores other elements meanwhile.
-  const GradientTensor& tensor = plan_.tensors[taken.tensor];
+  if (send_tensor_ == rest_.size()) {
+    half_closed_ = true;
+    return Write::kHalfClose;
+  }
+  if (in_flight_.size() >=
+      static_cast<std::size_t>(std::max(1, options_.max_chunks_in_flight))) {
+    return Write::kNothing;
+  }
+  const std::size_t index = rest_[send_tensor_].index;
+  const GradientTensor& tensor = plan_.tensors[index];
+  const InFlight taken{
+      .tensor = index,
+      .opened_as = static_cast<std::int32_t>(send_tensor_),
+      .offset = send_offset_,
+      .count = std::min<std::uint64_t>(ChunkElements(tensor),
+                                       tensor.element_count() - send_offset_)};
+  send_offset_ += taken.count;
+  SkipSent();
+  in_flight_.push_back(taken);
+  writing_ = true;
+
   const StridedShape shape = InputShape(tensor);
   const std::size_t bytes = taken.count * shape.element_size;
   const std::shared_ptr<std::byte> buffer = buffers_.Take(bytes);
@@ -245,7 +227,6 @@ Write UnscalePump::TakeWrite(OutgoingChunk* chunk) {
 }
 
 void UnscalePump::WriteDone() {
-  MutexLock lock(&mutex_);
   writing_ = false;
   ++moves_;
 }
@@ -280,7 +261,6 @@ absl::Status UnscalePump::CheckOpened(const OpenedAnswer& opened) const {
 }
 
 bool UnscalePump::OnOpened(const OpenedAnswer& opened) {
-  MutexLock lock(&mutex_);
   if (!Accept(CheckOpened(opened))) return false;
   stream_opened_ = true;
   max_payload_ = static_cast<std::size_t>(opened.max_chunk_bytes);
@@ -322,14 +302,9 @@ absl::Status UnscalePump::CheckChunk(const ChunkAnswer& answer) const {
 }
 
 bool UnscalePump::OnChunk(const ChunkAnswer& answer) {
-  InFlight asked;
-  {
-    MutexLock lock(&mutex_);
-    if (!Accept(CheckChunk(answer))) return false;
-    asked = in_flight_.front();
-  }
-  // Outside the lock: the writer gathers other elements meanwhile, and the
-  // chunk stays in flight until its results are stored.
+  if (!Accept(CheckChunk(answer))) return false;
+  const InFlight asked = in_flight_.front();
+  in_flight_.pop_front();
   const GradientTensor& tensor = plan_.tensors[asked.tensor];
   if (!plan_.check_only) {
     ScatterFragments(answer.data, OutputShape(tensor), asked.offset,
@@ -337,9 +312,6 @@ bool UnscalePump::OnChunk(const ChunkAnswer& answer) {
   }
   UnscaleVerdict verdict = answer.verdict.verdict;
   verdict.element_count = asked.count;
-
-  MutexLock lock(&mutex_);
-  in_flight_.pop_front();
   answered_[asked.tensor] = asked.offset + asked.count;
   bytes_answered_ += asked.count * ElementSize(tensor.type);
   verdicts_[asked.tensor].Merge(verdict);
@@ -378,20 +350,17 @@ absl::Status UnscalePump::CheckSummary(const SummaryAnswer& summary) const {
 }
 
 bool UnscalePump::OnSummary(const SummaryAnswer& summary) {
-  MutexLock lock(&mutex_);
   if (!Accept(CheckSummary(summary))) return false;
   summarized_ = true;
   return true;
 }
 
 bool UnscalePump::OnUnknown() {
-  MutexLock lock(&mutex_);
   return Accept(
       Malformed("an answer is neither opened, chunk nor summary", {}));
 }
 
 bool UnscalePump::OnUnreadable() {
-  MutexLock lock(&mutex_);
   return Accept(Malformed("an answer is no message of this protocol", {}));
 }
 
@@ -401,16 +370,9 @@ bool UnscalePump::Accept(const absl::Status& status) {
   return status.ok();
 }
 
-void UnscalePump::OnStreamDone(const absl::Status& status) {
-  MutexLock lock(&mutex_);
-  done_ = status;
-  ended_.SignalAll();
-}
+void UnscalePump::OnStreamDone(const absl::Status& status) { done_ = status; }
 
-std::optional<OpenedAnswer> UnscalePump::opened() const {
-  MutexLock lock(&mutex_);
-  return opened_;
-}
+std::optional<OpenedAnswer> UnscalePump::opened() const { return opened_; }
 
 bool UnscalePump::AllAnswered() const {
   for (std::size_t i = 0; i < answered_.size(); ++i) {
@@ -420,18 +382,11 @@ bool UnscalePump::AllAnswered() const {
 }
 
 bool UnscalePump::complete() const {
-  MutexLock lock(&mutex_);
   return opened_.has_value() && failure_.ok() && AllAnswered();
 }
 
-std::uint64_t UnscalePump::answers() const {
-  MutexLock lock(&mutex_);
-  return answers_;
-}
+std::uint64_t UnscalePump::answers() const { return answers_; }
 
-std::vector<UnscaleVerdict> UnscalePump::verdicts() const {
-  MutexLock lock(&mutex_);
-  return verdicts_;
-}
+std::vector<UnscaleVerdict> UnscalePump::verdicts() const { return verdicts_; }
 
 }  // namespace lossscaler::internal

@@ -13,21 +13,19 @@
 // ends no call and closes no connection while its peer does not take what is
 // being written; on a unix socket that has no end. Memory that is lent cannot
 // be had back then, but a copy can be left behind, and the copy costs little:
-// it is still in the cache when the kernel copies it (measured: 2 to 4 % of the
-// client's time).
+// it is still in the cache when the kernel copies it (measured: no speed on TCP,
+// a twentieth on a unix socket).
 //
-// The transport is outside (unscale_stream.h): this class knows no gRPC, so
-// that thread sanitizer can watch it with real threads. For each stream, in
-// this order:
+// The transport is outside (unscale_stream.h): this class knows no gRPC. For
+// each stream, in this order:
 //
-//   BeginStream()                  by the caller's thread
-//   TakeWrite(), WriteDone()       by the writer, one write at a time
-//   OnOpened(), OnChunk(), ...     by the reader, one at a time
-//   OnStreamDone()                 after the last of those has returned
-//   WaitForStream()                by the caller's thread, meanwhile
+//   BeginStream()
+//   WaitForStream()                and within, as the transport carries it:
+//     TakeWrite(), WriteDone()     one write at a time
+//     OnOpened(), OnChunk(), ...
+//     OnStreamDone()               last
 //
-// Thread safety: writer and reader may be different threads and run at once;
-// the rest as above.
+// Thread safety: one thread, that of the call.
 
 #ifndef LOSSSCALER_CLIENT_INTERNAL_UNSCALE_PUMP_H_
 #define LOSSSCALER_CLIENT_INTERNAL_UNSCALE_PUMP_H_
@@ -41,14 +39,12 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "lossscaler/client/internal/chunk_buffers.h"
 #include "lossscaler/client/internal/unscale_plan.h"
 #include "lossscaler/core/fragments.h"
 #include "lossscaler/core/unscale.h"
-#include "lossscaler/sync/mutex.h"
 
 namespace lossscaler::internal {
 
@@ -61,8 +57,8 @@ struct PumpOptions {
   bool statistics = true;
   // The step that the caller named.
   std::optional<std::int64_t> step;
-  // Told how many bytes of the gradients, as given, are answered: on the thread
-  // of WaitForStream(), without a lock, every watch_interval.
+  // Told how many bytes of the gradients, as given, are answered, every
+  // watch_interval.
   std::function<void(std::uint64_t)> watch;
   absl::Duration watch_interval = absl::Milliseconds(100);
   // How long a stream may take to end once it was cancelled.
@@ -119,6 +115,17 @@ struct SummaryAnswer {
   std::int64_t element_count = 0;
 };
 
+// How a stream is carried. The pump calls it on its own thread.
+struct StreamCarrier {
+  // Lets messages come and go for so long, or until the stream has ended.
+  std::function<void(absl::Duration at_most)> carry;
+  // The stream shall end. Called at most once.
+  std::function<void()> cancel;
+  // Nobody waits for the stream any more: from here on nothing of it calls the
+  // pump. Called at most once.
+  std::function<void()> abandon;
+};
+
 class UnscalePump {
  public:
   // `plan` and the memory it names outlive the pump.
@@ -128,18 +135,16 @@ class UnscalePump {
   // counts as under way.
   std::vector<TensorRest> BeginStream();
 
-  // Blocks until the stream has ended and says how:
+  // Has the stream carried until it has ended and says how:
   //   OK                 with its summary; then everything is answered;
   //   MALFORMED_ANSWER   the server broke the rules;
-  //   UNAVAILABLE        nothing moved for `stall_timeout`, `cancel` was
-  //                      called (once) and the stream has ended;
+  //   UNAVAILABLE        nothing moved for `stall_timeout`, and the stream was
+  //                      cancelled;
   //   otherwise          as OnStreamDone() says.
-  // A stream that does not end within end_patience of `cancel` is given up:
-  // `abandon` is called (once), after which nothing of that stream may call the
-  // pump any more, and the stream counts as ended.
+  // A stream that does not end within end_patience of being cancelled is
+  // abandoned, and counts as ended.
   absl::Status WaitForStream(absl::Duration stall_timeout,
-                             const std::function<void()>& cancel,
-                             const std::function<void()>& abandon);
+                             const StreamCarrier& carrier);
 
   // The next write, if one may start now; it is under way until WriteDone().
   // kHalfClose comes once, after the last chunk.
@@ -176,55 +181,46 @@ class UnscalePump {
     std::uint64_t count = 0;
   };
 
-  // Blocks until the stream has ended (false) or nothing has moved for so long.
-  bool Stalls(absl::Duration stall_timeout);
-  // Blocks until the stream has ended, but no longer than that. Whether it has.
-  bool WaitForEnd(absl::Duration patience);
+  // Until the stream has ended (false) or nothing has moved for so long.
+  bool Stalls(absl::Duration stall_timeout, const StreamCarrier& carrier);
   // Elements of a tensor that go into one chunk.
-  std::uint64_t ChunkElements(const GradientTensor& tensor) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::uint64_t ChunkElements(const GradientTensor& tensor) const;
   // Moves the send position past tensors that have nothing (left) to send.
-  void SkipSent() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool AllAnswered() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status CheckOpened(const OpenedAnswer& opened) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status CheckChunk(const ChunkAnswer& answer) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status CheckSummary(const SummaryAnswer& summary) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SkipSent();
+  bool AllAnswered() const;
+  absl::Status CheckOpened(const OpenedAnswer& opened) const;
+  absl::Status CheckChunk(const ChunkAnswer& answer) const;
+  absl::Status CheckSummary(const SummaryAnswer& summary) const;
   // Notes the first failure of a stream. Returns whether `status` is OK.
-  bool Accept(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool Accept(const absl::Status& status);
 
   const UnscalePlan& plan_;
   const PumpOptions options_;
   ChunkBuffers buffers_;
 
-  mutable Mutex mutex_;
-  CondVar ended_;
-
   // The call.
-  std::optional<OpenedAnswer> opened_ ABSL_GUARDED_BY(mutex_);
+  std::optional<OpenedAnswer> opened_;
   // Answers come in the order of the chunks: a prefix of each tensor.
-  std::vector<std::uint64_t> answered_ ABSL_GUARDED_BY(mutex_);
-  std::vector<UnscaleVerdict> verdicts_ ABSL_GUARDED_BY(mutex_);
-  std::uint64_t answers_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::uint64_t bytes_answered_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<std::uint64_t> answered_;
+  std::vector<UnscaleVerdict> verdicts_;
+  std::uint64_t answers_ = 0;
+  std::uint64_t bytes_answered_ = 0;
 
   // The stream.
-  std::vector<TensorRest> rest_ ABSL_GUARDED_BY(mutex_);
-  std::size_t send_tensor_ ABSL_GUARDED_BY(mutex_) = 0;  // Index into rest_.
-  std::uint64_t send_offset_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::size_t max_payload_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::deque<InFlight> in_flight_ ABSL_GUARDED_BY(mutex_);
-  UnscaleVerdict stream_total_ ABSL_GUARDED_BY(mutex_);
-  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool stream_opened_ ABSL_GUARDED_BY(mutex_) = false;
-  bool half_closed_ ABSL_GUARDED_BY(mutex_) = false;
-  bool summarized_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Status failure_ ABSL_GUARDED_BY(mutex_);
-  std::optional<absl::Status> done_ ABSL_GUARDED_BY(mutex_);
+  std::vector<TensorRest> rest_;
+  std::size_t send_tensor_ = 0;  // Index into rest_.
+  std::uint64_t send_offset_ = 0;
+  std::size_t max_payload_ = 0;
+  std::deque<InFlight> in_flight_;
+  UnscaleVerdict stream_total_;
+  bool writing_ = false;
+  bool stream_opened_ = false;
+  bool half_closed_ = false;
+  bool summarized_ = false;
+  absl::Status failure_;
+  std::optional<absl::Status> done_;
   // Counts everything that moves; what a stalled stream does not change.
-  std::uint64_t moves_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::uint64_t moves_ = 0;
 };
 
 }  // namespace lossscaler::internal

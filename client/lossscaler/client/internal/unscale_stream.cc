@@ -12,20 +12,27 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/time/time.h"
+#include "grpc/support/time.h"
 #include "grpcpp/client_context.h"
+#include "grpcpp/completion_queue.h"
 #include "grpcpp/impl/codegen/proto_utils.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/slice.h"
 #include "lossscaler/client/internal/bulk_channels.h"
 #include "lossscaler/client/internal/call_credentials.h"
-#include "lossscaler/client/internal/reaction_gate.h"
 #include "lossscaler/client/internal/wire_status.h"
 #include "lossscaler/core/fragments.h"
+#include "lossscaler/sync/mutex.h"
 #include "lossscaler/wire/chunk_codec.h"
 #include "lossscaler/wire/convert.h"
 
 namespace lossscaler::internal {
 namespace {
+
+// For what gRPC may still be at once it has said that a call has ended.
+constexpr absl::Duration kSettling = absl::Milliseconds(100);
 
 VerdictAnswer TakeApart(const v1::ChunkVerdict& verdict) {
   return {.overflow = verdict.overflow(),
@@ -53,70 +60,125 @@ void RemovePrefix(std::size_t bytes, std::vector<std::string_view>* pieces) {
   }
 }
 
-// Owns itself from Start() on, until OnDone().
-class UnscaleStream : public Stub::UnscaleReactor,
-                      public std::enable_shared_from_this<UnscaleStream> {
- public:
-  explicit UnscaleStream(UnscalePump* pump) : pump_(pump) {}
+// Which operation is done. A completion queue is given, and hands back, the
+// address of one of these.
+enum class Tag { kRead, kWrite, kHalfClose, kFinish };
+Tag tags[] = {Tag::kRead, Tag::kWrite, Tag::kHalfClose, Tag::kFinish};
 
-  void Start(v1::UnscaleOpen open, Stub* stub, const ClientOptions& options) {
-    self_ = shared_from_this();
+void* ToPointer(Tag tag) { return &tags[static_cast<int>(tag)]; }
+
+gpr_timespec After(absl::Duration duration) {
+  return gpr_time_add(
+      gpr_now(GPR_CLOCK_MONOTONIC),
+      gpr_time_from_nanos(absl::ToInt64Nanoseconds(duration), GPR_TIMESPAN));
+}
+
+// A call on a completion queue of its own: whoever waits for it carries its
+// messages, so that they are handed from no thread to another.
+class UnscaleStream {
+ public:
+  UnscaleStream(UnscalePump* pump, v1::UnscaleOpen open, Stub* stub,
+                const ClientOptions& options)
+      : pump_(pump) {
     AddToken(options, &context_);
-    channel_ = stub->Unscale(&context_, this);
+    // The headers go out with the first message, and starting is no operation.
+    context_.set_initial_metadata_corked(true);
+    Stub::BulkCall call = stub->Unscale(&context_, &queue_);
+    channel_ = std::move(call.channel);
+    rpc_ = std::move(call.rpc);
+    rpc_->StartCall(nullptr);
     *request_.mutable_open() = std::move(open);
     const grpc::Slice opening(request_.SerializeAsString());
-    outgoing_ = grpc::ByteBuffer(&opening, 1);
-    StartWrite(&outgoing_);
-    StartRead(&incoming_);
-    StartCall();
+    Write(grpc::ByteBuffer(&opening, 1));
+    Read();
+  }
+
+  // REQUIRES: idle().
+  ~UnscaleStream() {
+    queue_.Shutdown();
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue_.Next(&tag, &ok)) {
+    }
+  }
+
+  // Whether gRPC has let go of everything.
+  bool idle() const {
+    return finished_ && !reading_ && !writing_ && !half_closing_;
+  }
+
+  void Carry(absl::Duration at_most) {
+    const gpr_timespec deadline = After(at_most);
+    void* tag = nullptr;
+    bool ok = false;
+    while (!finished_ && queue_.AsyncNext(&tag, &ok, deadline) ==
+                             grpc::CompletionQueue::GOT_EVENT) {
+      Done(*static_cast<const Tag*>(tag), ok);
+    }
   }
 
   void Cancel() { context_.TryCancel(); }
 
   void Abandon() {
-    gate_.Close();
+    pump_ = nullptr;
     if (channel_) channel_->ThrowAway();
   }
 
- private:
-  void OnWriteDone(bool ok) override {
-    const ReactionGate::Pass pass(&gate_);
-    if (!pass) return;
-    // Before another thread may start the next one.
-    outgoing_.Clear();
-    if (!ok) return;  // OnDone() says why.
-    pump_->WriteDone();
-    StartNextWrite();
-  }
-
-  void OnReadDone(bool ok) override {
-    const ReactionGate::Pass pass(&gate_);
-    if (!pass || !ok) return;  // OnDone() says why.
-    const bool accepted = Deliver();
-    slices_.clear();
-    incoming_.Clear();
-    if (!accepted) {
-      context_.TryCancel();
-      return;
+  // What is still under way once the stream has ended, or was given up.
+  void Settle(absl::Duration at_most) {
+    pump_ = nullptr;
+    const gpr_timespec deadline = After(at_most);
+    void* tag = nullptr;
+    bool ok = false;
+    while (!idle() && queue_.AsyncNext(&tag, &ok, deadline) ==
+                          grpc::CompletionQueue::GOT_EVENT) {
+      Done(*static_cast<const Tag*>(tag), ok);
     }
-    // The write first: once a read is started again, the next answer may come
-    // on another thread.
-    StartNextWrite();
-    StartRead(&incoming_);
   }
 
-  void OnDone(const grpc::Status& status) override {
-    const std::shared_ptr<UnscaleStream> self = std::move(self_);
-    const ReactionGate::Pass pass(&gate_);
-    if (!pass) return;
-    // Before the next stream may look for one.
-    channel_.reset();
-    pump_->OnStreamDone(FromGrpc(status));
+ private:
+  void Done(Tag tag, bool ok) {
+    switch (tag) {
+      case Tag::kRead:
+        reading_ = false;
+        // No more comes; the status says why.
+        if (!ok) return rpc_->Finish(&status_, ToPointer(Tag::kFinish));
+        if (pump_ != nullptr && !Deliver()) context_.TryCancel();
+        slices_.clear();
+        incoming_.Clear();
+        WriteNext();
+        return Read();
+      case Tag::kWrite:
+        writing_ = false;
+        outgoing_.Clear();
+        if (!ok || pump_ == nullptr) return;
+        pump_->WriteDone();
+        return WriteNext();
+      case Tag::kHalfClose:
+        half_closing_ = false;
+        return;
+      case Tag::kFinish:
+        finished_ = true;
+        // Before the next stream may look for one.
+        channel_.reset();
+        if (pump_ != nullptr) pump_->OnStreamDone(FromGrpc(status_));
+        return;
+    }
   }
 
-  // A read is outstanding until the stream ends, so writes that are started
-  // from a reaction never outlive the call and need no hold.
-  void StartNextWrite() {
+  void Read() {
+    reading_ = true;
+    rpc_->Read(&incoming_, ToPointer(Tag::kRead));
+  }
+
+  void Write(grpc::ByteBuffer message) {
+    outgoing_ = std::move(message);
+    writing_ = true;
+    rpc_->Write(outgoing_, ToPointer(Tag::kWrite));
+  }
+
+  void WriteNext() {
+    if (pump_ == nullptr) return;
     OutgoingChunk chunk;
     switch (pump_->TakeWrite(&chunk)) {
       case Write::kNothing:
@@ -128,13 +190,11 @@ class UnscaleStream : public Stub::UnscaleReactor,
         const grpc::Slice slices[] = {
             wire::ChunkHeadOf(request_, chunk.data.size()),
             SliceOf(std::move(chunk))};
-        outgoing_ = grpc::ByteBuffer(slices, std::size(slices));
-        StartWrite(&outgoing_);
-        return;
+        return Write(grpc::ByteBuffer(slices, std::size(slices)));
       }
       case Write::kHalfClose:
-        StartWritesDone();
-        return;
+        half_closing_ = true;
+        return rpc_->WritesDone(ToPointer(Tag::kHalfClose));
     }
   }
 
@@ -188,23 +248,59 @@ class UnscaleStream : public Stub::UnscaleReactor,
     return pump_->OnUnknown();
   }
 
-  // Only by whoever has passed the gate.
-  UnscalePump* const pump_;
-  ReactionGate gate_;
-
-  std::shared_ptr<UnscaleStream> self_;
+  // Null once nobody waits for the stream any more.
+  UnscalePump* pump_;
   grpc::ClientContext context_;
+  grpc::CompletionQueue queue_;
   std::unique_ptr<HeldChannel> channel_;
+  std::unique_ptr<Stub::UnscaleRpc> rpc_;
+  grpc::Status status_;
 
-  // The writer's.
+  // What gRPC is at.
+  bool reading_ = false;
+  bool writing_ = false;
+  bool half_closing_ = false;
+  bool finished_ = false;
+
   v1::UnscaleRequest request_;
   grpc::ByteBuffer outgoing_;
 
-  // The reader's. Pieces view slices, or response_.
+  // Pieces view slices, or response_.
   grpc::ByteBuffer incoming_;
   std::vector<grpc::Slice> slices_;
   std::vector<std::string_view> pieces_;
   v1::UnscaleResponse response_;
+};
+
+// Streams whose peer has stopped and that gRPC therefore does not end. Looked
+// at again with each new stream; what is left at the end of the process stays.
+class AbandonedStreams {
+ public:
+  static AbandonedStreams& Get() {
+    static AbandonedStreams& streams = *new AbandonedStreams;
+    return streams;
+  }
+
+  void Add(std::unique_ptr<UnscaleStream> stream) {
+    MutexLock lock(&mutex_);
+    streams_.push_back(std::move(stream));
+  }
+
+  void Reap() {
+    std::vector<std::unique_ptr<UnscaleStream>> streams;
+    {
+      MutexLock lock(&mutex_);
+      streams.swap(streams_);
+    }
+    for (std::unique_ptr<UnscaleStream>& stream : streams) {
+      stream->Settle(absl::ZeroDuration());
+      if (!stream->idle()) Add(std::move(stream));
+    }
+  }
+
+ private:
+  Mutex mutex_;
+  std::vector<std::unique_ptr<UnscaleStream>> streams_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace
@@ -212,10 +308,17 @@ class UnscaleStream : public Stub::UnscaleReactor,
 absl::Status RunUnscaleStream(UnscalePump* pump, v1::UnscaleOpen open,
                               Stub* stub, const ClientOptions& options,
                               absl::Duration stall_timeout) {
-  const auto stream = std::make_shared<UnscaleStream>(pump);
-  stream->Start(std::move(open), stub, options);
-  return pump->WaitForStream(
-      stall_timeout, [&] { stream->Cancel(); }, [&] { stream->Abandon(); });
+  AbandonedStreams::Get().Reap();
+  auto stream =
+      std::make_unique<UnscaleStream>(pump, std::move(open), stub, options);
+  const absl::Status status = pump->WaitForStream(
+      stall_timeout,
+      {.carry = [&](absl::Duration at_most) { stream->Carry(at_most); },
+       .cancel = [&] { stream->Cancel(); },
+       .abandon = [&] { stream->Abandon(); }});
+  stream->Settle(kSettling);
+  if (!stream->idle()) AbandonedStreams::Get().Add(std::move(stream));
+  return status;
 }
 
 }  // namespace lossscaler::internal
