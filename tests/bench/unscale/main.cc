@@ -35,7 +35,7 @@ struct Options {
   std::vector<std::size_t> streams = {1, 2, 4};
   int rounds = 7;
   int target_rounds = 21;
-  std::size_t mib_per_round = 128;
+  std::size_t mib_per_round = 256;
   std::size_t memory_mib = 4096;
   int memory_rounds = 3;
   std::string json;
