@@ -112,13 +112,13 @@ ExitCode Run(const std::vector<std::string>& arguments,
 
 int main(int argc, char** argv) {
   lossscaler::SetUpProcess();
-  // gRPC is never shut down: that may wait ten seconds for a thread of its own,
-  // and the process ends anyhow.
-  grpc_init();
   // Blocked before the first thread starts, so in every thread: only those that
   // wait for them get them. SIGHUP keeps its meaning.
   const sigset_t signals = lossscaler::server::EndSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  // gRPC is never shut down: that may wait ten seconds for a thread of its own,
+  // and the process ends anyhow.
+  grpc_init();
   signal(SIGPIPE, SIG_IGN);
   // Between bind() and its chmod() a unix socket is open to nobody either.
   umask(umask(0) | 0007);

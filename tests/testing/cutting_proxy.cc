@@ -72,7 +72,6 @@ void CuttingProxy::set_port(int port) {
 }
 
 void CuttingProxy::Accept() {
-  bool first = true;
   while (true) {
     const int client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (client < 0) return;
@@ -87,17 +86,24 @@ void CuttingProxy::Accept() {
       shutdown(client, SHUT_RDWR);
       continue;
     }
-    const std::int64_t budget = first ? cut_after_bytes_ : -1;
-    first = false;
-    forwarders_.emplace_back([this, client, server, budget] {
-      Forward(client, server, budget);
+    forwarders_.emplace_back([this, client, server] {
+      Forward(client, server);
       shutdown(client, SHUT_RDWR);
       shutdown(server, SHUT_RDWR);
     });
   }
 }
 
-void CuttingProxy::Forward(int client, int server, std::int64_t budget) {
+bool CuttingProxy::Cuts(std::int64_t bytes) {
+  MutexLock lock(&mutex_);
+  if (cut_ || bytes < cut_after_bytes_) return false;
+  cut_ = true;
+  cut_changed_.SignalAll();
+  return true;
+}
+
+void CuttingProxy::Forward(int client, int server) {
+  std::int64_t came = 0;
   std::array<char, 65536> buffer;
   while (true) {
     std::array<pollfd, 2> ready = {
@@ -111,16 +117,11 @@ void CuttingProxy::Forward(int client, int server, std::int64_t budget) {
     if (ready[1].revents != 0) {
       ssize_t got = recv(server, buffer.data(), buffer.size(), 0);
       if (got <= 0) return;
-      if (budget >= 0) got = std::min<ssize_t>(got, budget);
+      const bool cuts = Cuts(came + got);
+      if (cuts) got = std::max<std::int64_t>(0, cut_after_bytes_ - came);
       if (!SendAll(client, buffer.data(), got)) return;
-      if (budget >= 0) budget -= got;
-    }
-    if (budget == 0) {
-      {
-        MutexLock lock(&mutex_);
-        cut_ = true;
-        cut_changed_.SignalAll();
-      }
+      came += got;
+      if (!cuts) continue;
       // What a held server still sends is lost with its connection.
       while (then_ == Then::kHold &&
              recv(server, buffer.data(), buffer.size(), 0) > 0) {

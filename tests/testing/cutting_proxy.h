@@ -1,9 +1,9 @@
 // Copyright 2026 The Loss Scaler Service Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// CuttingProxy: a TCP proxy on a free loopback port that cuts its first
-// connection after a given number of bytes from the server, or holds it there
-// until the server closes it, and forwards all later ones whole.
+// CuttingProxy: a TCP proxy on a free loopback port that cuts the first
+// connection on which a given number of bytes have come from the server, or
+// holds it there until the server closes it, and forwards all others whole.
 //
 // What a client sees is a network that breaks, or a server that stands still,
 // in the middle of a message. Where no server is, connections are closed.
@@ -33,7 +33,7 @@ class CuttingProxy {
 
   std::string address() const;
 
-  // Whether the first connection has been cut, or is held.
+  // Whether a connection has been cut, or is held.
   bool cut() ABSL_LOCKS_EXCLUDED(mutex_);
   // Waits until it is; false if half a minute was not enough.
   bool WaitUntilCut() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -44,9 +44,10 @@ class CuttingProxy {
  private:
   // Accepts until the listener is shut down.
   void Accept();
-  // Forwards between two sockets until one closes, or `budget` bytes have come
-  // from the server. Negative: no limit.
-  void Forward(int client, int server, std::int64_t budget);
+  // Forwards between two sockets until one closes, or it is the one to cut.
+  void Forward(int client, int server) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether a connection on which so many bytes came is the one to cut.
+  bool Cuts(std::int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::int64_t cut_after_bytes_;
   const Then then_;

@@ -117,12 +117,14 @@ class UnscaleStream {
     }
   }
 
-  void Cancel() { context_.TryCancel(); }
-
-  void Abandon() {
-    pump_ = nullptr;
+  // Nothing moves: perhaps nothing ever will on this connection, even if gRPC
+  // ends the call.
+  void Cancel() {
     if (channel_) channel_->ThrowAway();
+    context_.TryCancel();
   }
+
+  void Abandon() { pump_ = nullptr; }
 
   // What is still under way once the stream has ended, or was given up.
   void Settle(absl::Duration at_most) {
