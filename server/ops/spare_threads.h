@@ -6,7 +6,8 @@
 // gRPC's callback API runs at least two threads that wait for events, and
 // whoever has got one wakes another to wait in its place before it sees to it.
 // Each message thus costs two context switches more: with one thread for all of
-// them a vote costs the server a third less, and so do the chunks of a stream.
+// them a vote costs the server a third less, and so do other calls and the
+// chunks of a stream.
 // But a stream of gradients keeps a thread busy. So there is a thread for each
 // such stream and one for votes, and all others are held: each in a callback,
 // that of a call on a channel that leads nowhere, which returns when it is let

@@ -115,6 +115,7 @@ class LossScalerServiceImpl final : public Base {
   ServerUnaryReactor* ScaleLoss(CallbackServerContext* context,
                                 const v1::ScaleLossRequest* request,
                                 v1::ScaleLossResponse* response) override {
+    HoldSpareThreads();
     return Answer(context, gate(), [&](const Finisher& finish) {
       finish(server::ScaleLoss(registry(), dependencies_.limits, *request,
                                response));
@@ -127,6 +128,7 @@ class LossScalerServiceImpl final : public Base {
       return new RefusedStream<
           grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>>(status);
     }
+    HoldSpareThreads();
     return new UnscaleReactor(context,
                               {.registry = registry(),
                                .admission = &admission_,
@@ -138,6 +140,7 @@ class LossScalerServiceImpl final : public Base {
   ServerUnaryReactor* Update(CallbackServerContext* context,
                              const v1::UpdateRequest* request,
                              v1::UpdateResponse* response) override {
+    HoldSpareThreads();
     if (absl::Status status = gate()->Enter(); !status.ok()) {
       ServerUnaryReactor* const refused = context->DefaultReactor();
       refused->Finish(ToGrpcStatus(status));
@@ -162,9 +165,9 @@ class LossScalerServiceImpl final : public Base {
       return new RefusedStream<grpc::ServerBidiReactor<
           v1::ParticipateRequest, v1::ParticipateResponse>>(status);
     }
+    HoldSpareThreads();
     if (dependencies_.spare_threads != nullptr) {
       dependencies_.spare_threads->NeedForVotes();
-      dependencies_.spare_threads->Begin();
     }
     return new ParticipateReactor(context, {.registry = registry(),
                                             .participants = &participants_,
@@ -206,6 +209,14 @@ class LossScalerServiceImpl final : public Base {
   }
 
  private:
+  // On every call that a step makes: they come in numbers, and threads may have
+  // started since the last one.
+  void HoldSpareThreads() {
+    if (dependencies_.spare_threads != nullptr) {
+      dependencies_.spare_threads->Begin();
+    }
+  }
+
   Registry* registry() const { return dependencies_.registry; }
   CallGate* gate() const { return dependencies_.gate; }
 

@@ -27,10 +27,7 @@ UnscaleReactor::UnscaleReactor(grpc::CallbackServerContext* context,
     Finish(admitted);
     return;
   }
-  if (environment_.spare_threads != nullptr) {
-    environment_.spare_threads->Need();
-    environment_.spare_threads->Begin();
-  }
+  if (environment_.spare_threads != nullptr) environment_.spare_threads->Need();
   pump_.emplace(static_cast<ChunkPump::Transport*>(this));
   watch_ = environment_.watchdog->Watch([this] { return EndIdle(); });
   pump_->Start();
