@@ -4,13 +4,16 @@
 #include "ops/spare_threads.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
 
+#include "grpc/support/cpu.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/create_channel.h"
@@ -19,6 +22,17 @@
 
 namespace lossscaler::server {
 namespace {
+
+// Well within the second after which a thread sleeps.
+constexpr std::chrono::milliseconds kWakeInterval(400);
+// Where gRPC has other threads than those known here, looking is given up.
+constexpr int kMaxCounts = 100;
+
+// As many as there can be by gRPC's own rule: whatever an event thread starts
+// has its name too, until it gives itself another.
+int MostEventThreads() {
+  return std::clamp(static_cast<int>(gpr_cpu_num_cores()) / 2, 2, 16);
+}
 
 int CountEventThreads() {
   int count = 0;
@@ -29,7 +43,7 @@ int CountEventThreads() {
     std::getline(std::ifstream(thread.path() / "comm"), name);
     if (name == "nexting_thread") ++count;
   }
-  return count;
+  return std::min(count, MostEventThreads());
 }
 
 }  // namespace
@@ -48,24 +62,48 @@ SpareThreads::SpareThreads()
 SpareThreads::~SpareThreads() {
   End();
   MutexLock lock(&mutex_);
-  while (held_ > 0) changed_.Wait(&mutex_);
+  while (held_ > 0 || awake_) changed_.Wait(&mutex_);
 }
 
 void SpareThreads::Begin() {
   {
     MutexLock lock(&mutex_);
-    if (phase_ == Phase::kEnded || threads_ > 1) return;
+    if (phase_ == Phase::kEnded || threads_ > 1 || counts_ == kMaxCounts) {
+      return;
+    }
     phase_ = Phase::kBegun;
     // Each gives itself its name when it has started.
+    ++counts_;
     threads_ = CountEventThreads();
+    if (threads_ < 2) return;
+    awake_ = true;
   }
+  StayAwake();
   Follow();
+}
+
+void SpareThreads::StayAwake() {
+  MutexLock lock(&mutex_);
+  if (phase_ == Phase::kEnded) {
+    awake_ = false;
+    changed_.SignalAll();
+    return;
+  }
+  // The alarm rings on another thread; the call ends on the one to wake.
+  alarm_.Set(std::chrono::system_clock::now() + kWakeInterval,
+             [this](bool /*ok*/) {
+               CallNowhere([this](std::shared_ptr<Call> call) {
+                 call.reset();  // As in BeHeld().
+                 StayAwake();
+               });
+             });
 }
 
 void SpareThreads::End() {
   {
     MutexLock lock(&mutex_);
     phase_ = Phase::kEnded;
+    if (awake_) alarm_.Cancel();
   }
   Follow();
 }
@@ -97,7 +135,7 @@ void SpareThreads::NeedForVotes() {
 
 int SpareThreads::Spare() const {
   if (phase_ != Phase::kBegun) return 0;
-  const int needed = std::max(1, needs_ + (votes_ ? 1 : 0));
+  const int needed = std::max({1, threads_ / 2, needs_ + (votes_ ? 1 : 0)});
   return std::max(0, threads_ - needed);
 }
 
@@ -119,12 +157,17 @@ void SpareThreads::Follow() {
 }
 
 void SpareThreads::HoldOne() {
+  CallNowhere([this](std::shared_ptr<Call> call) { BeHeld(std::move(call)); });
+}
+
+void SpareThreads::CallNowhere(
+    const std::function<void(std::shared_ptr<Call>)>& done) {
   auto call = std::make_shared<Call>();
   Call* const started = call.get();
   nowhere_.UnaryCall(
       &started->context, "/nowhere", {}, &started->request, &started->response,
-      [this, call = std::move(call)](const grpc::Status&) mutable {
-        BeHeld(std::move(call));
+      [done, call = std::move(call)](const grpc::Status&) mutable {
+        done(std::move(call));
       });
 }
 

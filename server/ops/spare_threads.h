@@ -8,10 +8,13 @@
 // Each message thus costs two context switches more: with one thread for all of
 // them a vote costs the server a third less, and so do other calls and the
 // chunks of a stream.
-// But a stream of gradients keeps a thread busy. So there is a thread for each
-// such stream and one for votes, and all others are held: each in a callback,
-// that of a call on a channel that leads nowhere, which returns when it is let
-// go.
+// But a stream of gradients keeps a thread busy, and a large machine has many
+// calls at once. So half of the threads work, more if there are more streams
+// and votes to see to, and all others are held: each in a callback, that of a
+// call on a channel that leads nowhere, which returns when it is let go.
+//
+// A thread of gRPC that has seen no event for a second sleeps for a tenth of
+// one before it looks again. Where there is only one, an alarm keeps it awake.
 //
 // Threads are found by the name that gRPC gives them. Where there are none,
 // none is held, and everything works as it would without this. Event threads
@@ -23,9 +26,11 @@
 #ifndef LOSSSCALER_SERVER_OPS_SPARE_THREADS_H_
 #define LOSSSCALER_SERVER_OPS_SPARE_THREADS_H_
 
+#include <functional>
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
+#include "grpcpp/alarm.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "lossscaler/sync/mutex.h"
 
@@ -42,7 +47,7 @@ class SpareThreads {
   SpareThreads& operator=(const SpareThreads&) = delete;
 
   // From now on those that nobody needs are held; until End(), for good. Called
-  // again, looks for threads if it has found no spare one.
+  // again, looks for threads if it has found no spare one so far; not for ever.
   void Begin() ABSL_LOCKS_EXCLUDED(mutex_);
   void End() ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -62,7 +67,12 @@ class SpareThreads {
   int Spare() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Follow() ABSL_LOCKS_EXCLUDED(mutex_);
   void HoldOne();
+  // A call that fails at once, on an event thread.
+  void CallNowhere(const std::function<void(std::shared_ptr<Call>)>& done);
   void BeHeld(std::shared_ptr<Call> call) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Sets the alarm again each time it rings.
+  void StayAwake() ABSL_LOCKS_EXCLUDED(mutex_);
 
   grpc::GenericStub nowhere_;
 
@@ -72,6 +82,10 @@ class SpareThreads {
   Phase phase_ ABSL_GUARDED_BY(mutex_) = Phase::kNew;
   // That gRPC runs, counted in Begin().
   int threads_ ABSL_GUARDED_BY(mutex_) = 0;
+  int counts_ ABSL_GUARDED_BY(mutex_) = 0;
+  grpc::Alarm alarm_ ABSL_GUARDED_BY(mutex_);
+  // The alarm is set, or is ringing.
+  bool awake_ ABSL_GUARDED_BY(mutex_) = false;
   int needs_ ABSL_GUARDED_BY(mutex_) = 0;
   bool votes_ ABSL_GUARDED_BY(mutex_) = false;
   int held_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -21,7 +21,7 @@
 #include "gtest/gtest.h"
 #include "lossscaler/core/error.h"
 #include "lossscaler/v1/loss_scaler_service.grpc.pb.h"
-#include "lossscaler/wire/status.h"
+#include "testing/call_status.h"
 #include "testing/poll_until.h"
 #include "testing/ready_server.h"
 #include "testing/status_matchers.h"
@@ -38,6 +38,7 @@ using ::lossscaler::testing::PlainStream;
 using ::lossscaler::testing::PollUntil;
 using ::lossscaler::testing::ReadyServer;
 using ::lossscaler::testing::RunPlainStream;
+using ::lossscaler::testing::ToAbsl;
 using ::lossscaler::testing::Transport;
 using ::testing::AnyOf;
 using ::testing::Optional;
@@ -61,11 +62,6 @@ constexpr int kRounds = 25;
 constexpr int kChunks = 6;
 constexpr std::int64_t kChunkBytes = 1 << 20;
 constexpr std::int64_t kChunkElements = kChunkBytes / 4;
-
-absl::Status ToAbsl(const grpc::Status& status) {
-  return wire::StatusFromWire(status.error_code(), status.error_message(),
-                              status.error_details());
-}
 
 // The smallest budget there is, 8 MiB, holds one stream of such chunks (3 MiB
 // at least, 6 at most), and not the leavings of others besides.

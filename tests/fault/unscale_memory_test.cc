@@ -24,7 +24,7 @@
 #include "lossscaler/core/error.h"
 #include "lossscaler/sync/mutex.h"
 #include "lossscaler/v1/loss_scaler_service.grpc.pb.h"
-#include "lossscaler/wire/status.h"
+#include "testing/call_status.h"
 #include "testing/poll_until.h"
 #include "testing/ready_server.h"
 #include "testing/status_matchers.h"
@@ -40,13 +40,14 @@ using ::lossscaler::testing::PlainStream;
 using ::lossscaler::testing::PollUntil;
 using ::lossscaler::testing::ReadyServer;
 using ::lossscaler::testing::RunPlainStream;
+using ::lossscaler::testing::ToAbsl;
 using ::lossscaler::testing::Transport;
 using ::testing::Optional;
 
 using Stub = v1::LossScalerService::Stub;
 
 constexpr int kStreams = 64;  // max_unscale_streams.
-constexpr std::int64_t kChunkBytes = 1 << 20;
+constexpr std::int64_t kSlowChunkBytes = 1 << 20;
 constexpr std::int64_t kMiB = 1 << 20;
 // Of a stream that reads what it asked for.
 constexpr int kHonestChunks = 64;
@@ -58,11 +59,6 @@ constexpr int kHonestChunks = 64;
 // streams: 128 MiB. 64 MiB are for what the heaps leave unused (glibc's grow 16
 // MiB at a time, and each thread may have one).
 constexpr std::int64_t kMostOverIdle = (256 + 256 + 128 + 64) * kMiB;
-
-absl::Status ToAbsl(const grpc::Status& status) {
-  return wire::StatusFromWire(status.error_code(), status.error_message(),
-                              status.error_details());
-}
 
 // A figure of /proc/PID/status, in bytes.
 std::int64_t MemoryOf(pid_t pid, const std::string& figure) {
@@ -79,7 +75,7 @@ v1::UnscaleOpen Open(const std::string& id, std::int64_t element_count) {
   v1::UnscaleOpen open;
   open.set_session("run");
   open.set_stream_id(id);
-  open.set_max_chunk_bytes(kChunkBytes);
+  open.set_max_chunk_bytes(kSlowChunkBytes);
   v1::TensorSpec* const tensor = open.add_tensors();
   tensor->set_type(v1::ELEMENT_TYPE_FLOAT32);
   tensor->set_element_count(element_count);
@@ -137,9 +133,9 @@ class SlowStream
     if (!ok) return;
     v1::UnscaleChunk& chunk = *request_.mutable_chunk();
     if (chunk.data().empty()) {
-      chunk.mutable_data()->assign(kChunkBytes, '\1');
+      chunk.mutable_data()->assign(kSlowChunkBytes, '\1');
     } else {
-      chunk.set_offset(chunk.offset() + kChunkBytes / 4);
+      chunk.set_offset(chunk.offset() + kSlowChunkBytes / 4);
       MutexLock lock(&mutex_);
       ++written_;
     }
@@ -209,16 +205,17 @@ TEST_P(UnscaleMemoryTest, SlowStreamsStayWithinTheBoundAndHoldUpNobody) {
       ASSERT_NO_FATAL_FAILURE(AddSlowStream());
     }
     PlainStream honest;
-    honest.open = Open(NextId(), kHonestChunks * kChunkBytes / 4);
+    honest.open = Open(NextId(), kHonestChunks * kSlowChunkBytes / 4);
     for (int i = 0; i < kHonestChunks; ++i) {
       v1::UnscaleChunk& chunk = honest.chunks.emplace_back();
-      chunk.set_offset(i * kChunkBytes / 4);
-      chunk.mutable_data()->assign(kChunkBytes, '\1');
+      chunk.set_offset(i * kSlowChunkBytes / 4);
+      chunk.mutable_data()->assign(kSlowChunkBytes, '\1');
     }
     const PlainAnswers answers =
         RunPlainStream(Connect(server_.address()).get(), honest);
     EXPECT_THAT(ToAbsl(answers.status), IsOk());
-    EXPECT_EQ(answers.summary.element_count(), kHonestChunks * kChunkBytes / 4);
+    EXPECT_EQ(answers.summary.element_count(),
+              kHonestChunks * kSlowChunkBytes / 4);
 
     ASSERT_NO_FATAL_FAILURE(AddSlowStream());
     SlowStream refused(server_.address(), NextId());
@@ -239,7 +236,7 @@ TEST_P(UnscaleMemoryTest, SlowStreamsStayWithinTheBoundAndHoldUpNobody) {
   EXPECT_LE(most, kMostOverIdle);
 #endif
   // Each has at least a chunk there, or the answer to it.
-  EXPECT_GE(most, kStreams * kChunkBytes);
+  EXPECT_GE(most, kStreams * kSlowChunkBytes);
   EXPECT_THAT(server_.Stop(), Optional(0)) << server_.Log();
 }
 

@@ -22,22 +22,17 @@
 #include "grpcpp/server_builder.h"
 #include "gtest/gtest.h"
 #include "lossscaler/v1/loss_scaler_service.grpc.pb.h"
-#include "lossscaler/wire/status.h"
 #include "ops/call_gate.h"
 #include "rpc/service.h"
 #include "sessions/limits.h"
 #include "sessions/registry.h"
 #include "store/memory_store.h"
+#include "testing/call_status.h"
 #include "testing/faulty_store.h"
 
 namespace lossscaler::testing {
 
 // The error that a peer meant, with its reason.
-inline absl::Status ToAbsl(const grpc::Status& status) {
-  return wire::StatusFromWire(status.error_code(), status.error_message(),
-                              status.error_details());
-}
-
 // Waits for what another thread is about to do; false after ten seconds.
 inline bool Await(const std::function<bool()>& condition) {
   const auto deadline =

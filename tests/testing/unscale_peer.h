@@ -101,7 +101,7 @@ class UnscalePeer {
 
 // Of a stream that has ended, or that stands still.
 inline internal::StreamCarrier NothingToCarry() {
-  return {.carry = [](absl::Duration) {}, .cancel = [] {}, .abandon = [] {}};
+  return {.carry = [](absl::Duration) {}, .cancel = [] {}};
 }
 
 // Runs one stream on the calling thread, as fast as the pump sends. After

@@ -103,8 +103,8 @@ struct UnscaleCall {
   // Who asks, in a group.
   WorkerRef worker;
   // Called on the calling thread as answers arrive, at most ten times a second,
-  // and once more when all have. Must not throw, nor call back into the Step
-  // that it is called for.
+  // and once more when all have. The stream stands still meanwhile. Must not
+  // throw, nor call back into the Step that it is called for.
   std::function<void(const UnscaleProgress&)> on_progress;
 };
 

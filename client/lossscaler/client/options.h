@@ -101,8 +101,8 @@ struct ClientOptions {
   int max_chunks_in_flight = 4;
   // Connections for Unscale, besides the one for everything else: 1 to 64, or
   // Unscale() fails with INVALID_FIELD. Each is made when it is first needed;
-  // concurrent calls are spread over them. One nearly fills two cores: more are
-  // for machines with many, or for calls that must not wait for each other.
+  // concurrent calls are spread over them. More than one are for machines with
+  // many cores, or for calls that must not wait for each other.
   int unscale_channels = 1;
 
   // Null: the real one.

@@ -8,7 +8,9 @@
 //              and, with RETURN_GRADIENTS, stored where it came from.
 //   echo       ByteBuffers of the same sizes, sent back as they are; the client
 //              lets go of them. No message is made or parsed, no value looked
-//              at: what gRPC alone can do.
+//              at: what gRPC does for whoever uses its callback API. The
+//              library and lossscalerd have one thread for the stream at each
+//              end, and may be faster for that.
 //   echo-kept  the same, but the client copies what comes back into its
 //              gradients, as everybody must who wants to have them.
 //   sink       ByteBuffers, answered by a few bytes each.

@@ -39,7 +39,7 @@ using lossscaler::testing::TempDirectory;
 using lossscaler::testing::UnscaleScript;
 using lossscaler::testing::UnscaleServerStream;
 
-constexpr double kScale = 2.0;
+constexpr double kPeerScale = 2.0;
 
 absl::StatusOr<UnscaleAnswer> Unscale(Connection* connection,
                                       std::vector<float>* values) {
@@ -65,7 +65,7 @@ std::size_t ConnectionsOfThreeCalls(int channels) {
       changed.SignalAll();
       while (open < 3) changed.Wait(&mutex);
     }
-    return Honest(kScale)(context, opening, stream);
+    return Honest(kPeerScale)(context, opening, stream);
   };
   ScriptedUnscaleServer server({together, together, together}, "127.0.0.1:0");
   ClientOptions options;
@@ -202,8 +202,9 @@ TEST(UnscaleConnectionsTest, APeerThatFreezesHoldsUpNoCall) {
   TempDirectory directory;
   const std::string server_path = directory.path() + "/server";
   const std::string relay_path = directory.path() + "/relay";
-  ScriptedUnscaleServer server(std::vector<UnscaleScript>(100, Honest(kScale)),
-                               "unix:" + server_path);
+  ScriptedUnscaleServer server(
+      std::vector<UnscaleScript>(100, Honest(kPeerScale)),
+      "unix:" + server_path);
   FreezingRelay relay(relay_path, server_path, 8 << 20);
   ClientOptions options;
   options.address = "unix:" + relay_path;

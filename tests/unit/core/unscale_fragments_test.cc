@@ -30,12 +30,7 @@ using testing::Pack;
 using testing::SizeOf;
 using testing::Unpack;
 
-constexpr ElementType kF32 = ElementType::kFloat32;
-constexpr ElementType kF16 = ElementType::kFloat16;
-constexpr ElementType kBF16 = ElementType::kBFloat16;
-constexpr ElementType kF64 = ElementType::kFloat64;
-
-struct Types {
+struct PieceTypes {
   ElementType input;
   ElementType output;
 };
@@ -67,7 +62,7 @@ std::vector<std::string_view> CutAt(std::string_view whole,
 
 double SumTolerance(ElementType input_type, const UnscaleVerdict& expected) {
   return std::fabs(expected.sum_of_squares) *
-         (input_type == kF64
+         (input_type == ElementType::kFloat64
               ? static_cast<double>(expected.element_count) * 0x1p-53
               : 0x1p-17);
 }
@@ -76,7 +71,7 @@ bool SumsAgree(double actual, double expected, double tolerance) {
   return actual == expected || std::fabs(actual - expected) <= tolerance;
 }
 
-class UnscaleFragmentsTest : public ::testing::TestWithParam<Types> {
+class UnscaleFragmentsTest : public ::testing::TestWithParam<PieceTypes> {
  protected:
   // Compares with the naive loop and with Unscale() on the bytes in one piece,
   // with an output and without.
@@ -126,9 +121,13 @@ class UnscaleFragmentsTest : public ::testing::TestWithParam<Types> {
 
 INSTANTIATE_TEST_SUITE_P(
     Unscale, UnscaleFragmentsTest,
-    ::testing::Values(Types{kF32, kF32}, Types{kF16, kF32}, Types{kF16, kF16},
-                      Types{kBF16, kF32}, Types{kBF16, kBF16},
-                      Types{kF64, kF64}),
+    ::testing::Values(PieceTypes{ElementType::kFloat32, ElementType::kFloat32},
+                      PieceTypes{ElementType::kFloat16, ElementType::kFloat32},
+                      PieceTypes{ElementType::kFloat16, ElementType::kFloat16},
+                      PieceTypes{ElementType::kBFloat16, ElementType::kFloat32},
+                      PieceTypes{ElementType::kBFloat16,
+                                 ElementType::kBFloat16},
+                      PieceTypes{ElementType::kFloat64, ElementType::kFloat64}),
     [](const auto& pair) {
       return std::string(ElementTypeName(pair.param.input)) + "_to_" +
              std::string(ElementTypeName(pair.param.output));
@@ -227,11 +226,12 @@ TEST_P(UnscaleFragmentsTest, KeepsEveryBitAtScaleOne) {
 }
 
 TEST(UnscaleNoFragmentsTest, FindsNothing) {
-  EXPECT_EQ(UnscaleFragments(kF32, {}, kF32, nullptr, 7, {.scale = 2.0}),
+  EXPECT_EQ(UnscaleFragments(ElementType::kFloat32, {}, ElementType::kFloat32,
+                             nullptr, 7, {.scale = 2.0}),
             UnscaleVerdict());
   const std::string_view null;
-  EXPECT_EQ(UnscaleFragments(kF16, Fragments(&null, 1), kF32, nullptr, 7,
-                             {.scale = 2.0}),
+  EXPECT_EQ(UnscaleFragments(ElementType::kFloat16, Fragments(&null, 1),
+                             ElementType::kFloat32, nullptr, 7, {.scale = 2.0}),
             UnscaleVerdict());
 }
 

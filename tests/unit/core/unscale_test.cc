@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
 #include <limits>
 #include <numeric>
 #include <ostream>
@@ -329,6 +330,20 @@ TEST(RunnableKernelsTest, EndWithTheOneForEveryMachine) {
   ASSERT_FALSE(RunnableKernels().empty());
   EXPECT_EQ(RunnableKernels().back().name, "portable");
 }
+
+#if defined(__x86_64__) && defined(__linux__)
+TEST(RunnableKernelsTest, BeginWithTheWideOneWhereLinuxKnowsTheProcessorHasIt) {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line) && !line.starts_with("flags")) {
+  }
+  ASSERT_TRUE(line.starts_with("flags")) << "/proc/cpuinfo has no flags";
+  line += " ";
+  const bool wide = line.find(" avx2 ") != std::string::npos &&
+                    line.find(" f16c ") != std::string::npos;
+  EXPECT_EQ(RunnableKernels().front().name == "avx2", wide) << line;
+}
+#endif
 
 TEST(UnscaleTest, CountsEachKindOfNonFiniteResultAndLocatesTheFirst) {
   const UnscaleVerdict verdict =

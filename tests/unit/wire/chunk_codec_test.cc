@@ -123,7 +123,7 @@ void ExpectIllegal(const std::string& bytes) {
   EXPECT_FALSE(Take<Message>(bytes));
 }
 
-v1::ChunkVerdict FullVerdict() {
+v1::ChunkVerdict FullChunkVerdict() {
   v1::ChunkVerdict verdict;
   verdict.set_overflow(true);
   verdict.set_nan_count(1);
@@ -166,10 +166,11 @@ UnscaleResponse Response(const UnscaleRequest& request) {
 // Each without a verdict, with an empty one, with each of its fields alone, at
 // its extremes, and with all of them.
 std::vector<UnscaleResponse> Responses() {
-  std::vector<v1::ChunkVerdict> verdicts = {v1::ChunkVerdict(), FullVerdict()};
+  std::vector<v1::ChunkVerdict> verdicts = {v1::ChunkVerdict(),
+                                            FullChunkVerdict()};
   const auto* descriptor = v1::ChunkVerdict::descriptor();
   for (int i = 0; i < descriptor->field_count(); ++i) {
-    v1::ChunkVerdict one = FullVerdict();
+    v1::ChunkVerdict one = FullChunkVerdict();
     const auto* reflection = one.GetReflection();
     for (int j = 0; j < descriptor->field_count(); ++j) {
       if (j != i) reflection->ClearField(&one, descriptor->field(j));
@@ -249,7 +250,7 @@ TEST(ChunkCodecTest, WritesAndReadsResponsesAsProtobufDoes) {
 
 TEST(ChunkCodecTest, ReadsEveryFieldThereIs) {
   UnscaleResponse response = Response(Request(1, 2));
-  *response.mutable_chunk()->mutable_verdict() = FullVerdict();
+  *response.mutable_chunk()->mutable_verdict() = FullChunkVerdict();
   const auto taken = Take<UnscaleResponse>(ChunkHeadOf(response, 5) + "bytes");
   ASSERT_TRUE(taken);
   // Should one be added to the proto, it is to be added here.
@@ -264,7 +265,7 @@ TEST(ChunkCodecTest, ReadsEveryFieldThereIs) {
 
 TEST(ChunkCodecTest, ReadsAMessageHoweverItIsCut) {
   UnscaleResponse response = Response(Request(300, 70'000));
-  *response.mutable_chunk()->mutable_verdict() = FullVerdict();
+  *response.mutable_chunk()->mutable_verdict() = FullChunkVerdict();
   const std::string whole = ChunkHeadOf(response, 20) + std::string(20, 'p');
   response.mutable_chunk()->set_data(std::string(20, 'p'));
   const std::string_view view = whole;

@@ -3,9 +3,7 @@
 
 #include "lossscaler/client/internal/chunk_buffers.h"
 
-#include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -14,33 +12,24 @@
 #include "lossscaler/sync/mutex.h"
 
 namespace lossscaler::internal {
-namespace {
-
-struct Buffer {
-  std::unique_ptr<std::byte[]> memory;
-  std::size_t bytes = 0;
-};
-
-}  // namespace
 
 class ChunkBuffers::Shelf {
  public:
-  // One that is large enough; a new one if none is.
-  Buffer Take(std::size_t bytes) {
+  using Buffer = std::unique_ptr<std::byte[]>;
+
+  explicit Shelf(std::size_t bytes) : bytes_(bytes) {}
+
+  Buffer Take() {
     {
       MutexLock lock(&mutex_);
-      // The one that came back last is the one most likely to be in the cache.
-      const auto found = std::find_if(
-          free_.rbegin(), free_.rend(),
-          [&](const Buffer& buffer) { return buffer.bytes >= bytes; });
-      if (found != free_.rend()) {
-        Buffer buffer = std::move(*found);
-        free_.erase(std::next(found).base());
+      if (!free_.empty()) {
+        // The one that is most likely to be in the cache.
+        Buffer buffer = std::move(free_.back());
+        free_.pop_back();
         return buffer;
       }
     }
-    return {.memory = std::make_unique_for_overwrite<std::byte[]>(bytes),
-            .bytes = bytes};
+    return std::make_unique_for_overwrite<std::byte[]>(bytes_);
   }
 
   void Put(Buffer buffer) {
@@ -49,18 +38,18 @@ class ChunkBuffers::Shelf {
   }
 
  private:
+  const std::size_t bytes_;
   Mutex mutex_;
   std::vector<Buffer> free_ ABSL_GUARDED_BY(mutex_);
 };
 
-ChunkBuffers::ChunkBuffers() : shelf_(std::make_shared<Shelf>()) {}
+ChunkBuffers::ChunkBuffers(std::size_t bytes)
+    : shelf_(std::make_shared<Shelf>(bytes)) {}
 
-std::shared_ptr<std::byte> ChunkBuffers::Take(std::size_t bytes) {
-  auto taken = std::make_unique<Buffer>(shelf_->Take(bytes));
-  std::byte* const memory = taken->memory.get();
-  return {memory, [shelf = shelf_, buffer = taken.release()](std::byte*) {
-            shelf->Put(std::move(*buffer));
-            delete buffer;
+std::shared_ptr<std::byte> ChunkBuffers::Take() {
+  Shelf::Buffer buffer = shelf_->Take();
+  return {buffer.release(), [shelf = shelf_](std::byte* memory) {
+            shelf->Put(Shelf::Buffer(memory));
           }};
 }
 

@@ -18,11 +18,11 @@ namespace lossscaler::internal {
 
 class ChunkBuffers {
  public:
-  ChunkBuffers();
+  // Of so many bytes each.
+  explicit ChunkBuffers(std::size_t bytes);
 
-  // At least so many bytes, of any content. Back here once the last copy of the
-  // pointer is gone.
-  std::shared_ptr<std::byte> Take(std::size_t bytes);
+  // One of any content. Back here once the last copy of the pointer is gone.
+  std::shared_ptr<std::byte> Take();
 
  private:
   class Shelf;

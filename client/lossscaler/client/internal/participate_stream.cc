@@ -18,6 +18,7 @@
 #include "lossscaler/client/internal/call_credentials.h"
 #include "lossscaler/client/internal/malformed_answer.h"
 #include "lossscaler/client/internal/outgoing_queue.h"
+#include "lossscaler/client/internal/queue_deadline.h"
 #include "lossscaler/client/internal/refused_stream.h"
 #include "lossscaler/client/internal/wire_status.h"
 #include "lossscaler/wire/convert.h"
@@ -34,12 +35,6 @@ enum class Tag { kRead, kWrite, kFinish, kInterrupt };
 Tag tags[] = {Tag::kRead, Tag::kWrite, Tag::kFinish, Tag::kInterrupt};
 
 void* ToPointer(Tag tag) { return &tags[static_cast<int>(tag)]; }
-
-gpr_timespec After(absl::Duration duration) {
-  return gpr_time_add(
-      gpr_now(GPR_CLOCK_MONOTONIC),
-      gpr_time_from_nanos(absl::ToInt64Nanoseconds(duration), GPR_TIMESPAN));
-}
 
 // A call on a completion queue of its own. It goes on while Poll() runs: what
 // is done is taken from the queue there, and nowhere else but in the

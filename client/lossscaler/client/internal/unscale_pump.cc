@@ -29,7 +29,7 @@ static_assert(std::endian::native == std::endian::little);
 
 // How often a stream is looked at within its stall timeout.
 constexpr int kStallTicks = 4;
-// Condition variables cannot wait for ever and a day.
+// No clock can be asked for ever and a day.
 constexpr absl::Duration kLongestTick = absl::Hours(1);
 
 absl::Status Malformed(const std::string& what, const ErrorMetadata& metadata) {
@@ -105,6 +105,7 @@ absl::Status CheckVerdict(const VerdictAnswer& answer, std::uint64_t offset,
 UnscalePump::UnscalePump(const UnscalePlan& plan, const PumpOptions& options)
     : plan_(plan),
       options_(options),
+      buffers_(options.chunk_bytes),
       answered_(plan.tensors.size(), 0),
       verdicts_(plan.tensors.size()) {}
 
@@ -138,12 +139,12 @@ bool UnscalePump::Stalls(absl::Duration stall_timeout,
                 options_.watch ? options_.watch_interval : kLongestTick});
   std::uint64_t seen = moves_;
   absl::Duration quiet;
-  while (!done_) {
+  while (!done_ && failure_.ok()) {
     carrier.carry(tick);
-    if (done_) break;
+    if (done_ || !failure_.ok()) break;
     quiet = moves_ == seen ? quiet + tick : absl::ZeroDuration();
     seen = moves_;
-    if (options_.watch && failure_.ok()) options_.watch(bytes_answered_);
+    if (options_.watch) options_.watch(bytes_answered_);
     if (quiet >= stall_timeout) return true;
   }
   return false;
@@ -152,10 +153,9 @@ bool UnscalePump::Stalls(absl::Duration stall_timeout,
 absl::Status UnscalePump::WaitForStream(absl::Duration stall_timeout,
                                         const StreamCarrier& carrier) {
   const bool stalled = Stalls(stall_timeout, carrier);
-  if (stalled) {
+  if (!done_) {
     carrier.cancel();
     carrier.carry(options_.end_patience);
-    if (!done_) carrier.abandon();
   }
   if (!failure_.ok()) return failure_;
   if (stalled) {
@@ -217,7 +217,7 @@ Write UnscalePump::TakeWrite(OutgoingChunk* chunk) {
 
   const StridedShape shape = InputShape(tensor);
   const std::size_t bytes = taken.count * shape.element_size;
-  const std::shared_ptr<std::byte> buffer = buffers_.Take(bytes);
+  const std::shared_ptr<std::byte> buffer = buffers_.Take();
   Gather(tensor.input, shape, taken.offset, taken.count, buffer.get());
   chunk->tensor = taken.opened_as;
   chunk->offset = static_cast<std::int64_t>(taken.offset);

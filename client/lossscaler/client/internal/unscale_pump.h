@@ -13,8 +13,8 @@
 // ends no call and closes no connection while its peer does not take what is
 // being written; on a unix socket that has no end. Memory that is lent cannot
 // be had back then, but a copy can be left behind, and the copy costs little:
-// it is still in the cache when the kernel copies it (measured: no speed on TCP,
-// a twentieth on a unix socket).
+// it is still in the cache when the kernel copies it (measured: no speed on
+// TCP, a twentieth on a unix socket).
 //
 // The transport is outside (unscale_stream.h): this class knows no gRPC. For
 // each stream, in this order:
@@ -117,13 +117,11 @@ struct SummaryAnswer {
 
 // How a stream is carried. The pump calls it on its own thread.
 struct StreamCarrier {
-  // Lets messages come and go for so long, or until the stream has ended.
+  // Lets messages come and go for so long, or until the stream has ended or an
+  // answer was refused.
   std::function<void(absl::Duration at_most)> carry;
   // The stream shall end. Called at most once.
   std::function<void()> cancel;
-  // Nobody waits for the stream any more: from here on nothing of it calls the
-  // pump. Called at most once.
-  std::function<void()> abandon;
 };
 
 class UnscalePump {
@@ -141,8 +139,8 @@ class UnscalePump {
   //   UNAVAILABLE        nothing moved for `stall_timeout`, and the stream was
   //                      cancelled;
   //   otherwise          as OnStreamDone() says.
-  // A stream that does not end within end_patience of being cancelled is
-  // abandoned, and counts as ended.
+  // A stream that does not end within end_patience of being cancelled counts as
+  // ended: nothing of it may call the pump afterwards.
   absl::Status WaitForStream(absl::Duration stall_timeout,
                              const StreamCarrier& carrier);
 
@@ -151,7 +149,8 @@ class UnscalePump {
   Write TakeWrite(OutgoingChunk* chunk);
   void WriteDone();
 
-  // An answer arrived. False: it breaks the rules; cancel the stream.
+  // An answer arrived. False: it breaks the rules, and the stream will be
+  // cancelled.
   bool OnOpened(const OpenedAnswer& opened);
   bool OnChunk(const ChunkAnswer& answer);
   bool OnSummary(const SummaryAnswer& summary);

@@ -22,6 +22,7 @@
 #include "grpcpp/support/slice.h"
 #include "lossscaler/client/internal/bulk_channels.h"
 #include "lossscaler/client/internal/call_credentials.h"
+#include "lossscaler/client/internal/queue_deadline.h"
 #include "lossscaler/client/internal/wire_status.h"
 #include "lossscaler/core/fragments.h"
 #include "lossscaler/sync/mutex.h"
@@ -60,19 +61,6 @@ void RemovePrefix(std::size_t bytes, std::vector<std::string_view>* pieces) {
   }
 }
 
-// Which operation is done. A completion queue is given, and hands back, the
-// address of one of these.
-enum class Tag { kRead, kWrite, kHalfClose, kFinish };
-Tag tags[] = {Tag::kRead, Tag::kWrite, Tag::kHalfClose, Tag::kFinish};
-
-void* ToPointer(Tag tag) { return &tags[static_cast<int>(tag)]; }
-
-gpr_timespec After(absl::Duration duration) {
-  return gpr_time_add(
-      gpr_now(GPR_CLOCK_MONOTONIC),
-      gpr_time_from_nanos(absl::ToInt64Nanoseconds(duration), GPR_TIMESPAN));
-}
-
 // A call on a completion queue of its own: whoever waits for it carries its
 // messages, so that they are handed from no thread to another.
 class UnscaleStream {
@@ -107,45 +95,57 @@ class UnscaleStream {
     return finished_ && !reading_ && !writing_ && !half_closing_;
   }
 
+  // Until the stream has ended, or an answer was refused.
   void Carry(absl::Duration at_most) {
+    refused_ = false;
     const gpr_timespec deadline = After(at_most);
-    void* tag = nullptr;
-    bool ok = false;
-    while (!finished_ && queue_.AsyncNext(&tag, &ok, deadline) ==
-                             grpc::CompletionQueue::GOT_EVENT) {
-      Done(*static_cast<const Tag*>(tag), ok);
+    while (!finished_ && !refused_ && TakeOne(deadline)) {
     }
   }
 
-  // Nothing moves: perhaps nothing ever will on this connection, even if gRPC
-  // ends the call.
-  void Cancel() {
-    if (channel_) channel_->ThrowAway();
-    context_.TryCancel();
-  }
+  // Nothing moves, or nothing good comes.
+  void Cancel() { context_.TryCancel(); }
 
-  void Abandon() { pump_ = nullptr; }
-
-  // What is still under way once the stream has ended, or was given up.
-  void Settle(absl::Duration at_most) {
+  // Nobody waits for it any more: what is still under way is done with, if gRPC
+  // can. It cannot while its peer takes nothing; then nothing else may get this
+  // connection.
+  void Settle(gpr_timespec deadline) {
     pump_ = nullptr;
-    const gpr_timespec deadline = After(at_most);
-    void* tag = nullptr;
-    bool ok = false;
-    while (!idle() && queue_.AsyncNext(&tag, &ok, deadline) ==
-                          grpc::CompletionQueue::GOT_EVENT) {
-      Done(*static_cast<const Tag*>(tag), ok);
+    if (!finished_) context_.TryCancel();
+    while (!idle() && TakeOne(deadline)) {
     }
+    if (!idle() && channel_ != nullptr) channel_->ThrowAway();
   }
 
  private:
+  // Which operation is done. The queue is given, and hands back, the address of
+  // one of `tags`.
+  enum class Tag { kRead, kWrite, kHalfClose, kFinish };
+  static void* ToPointer(Tag tag) {
+    static Tag tags[] = {Tag::kRead, Tag::kWrite, Tag::kHalfClose,
+                         Tag::kFinish};
+    return &tags[static_cast<int>(tag)];
+  }
+
+  // Events that are there are taken whatever the time is, so it is asked for.
+  bool TakeOne(gpr_timespec deadline) {
+    void* tag = nullptr;
+    bool ok = false;
+    if (queue_.AsyncNext(&tag, &ok, deadline) !=
+        grpc::CompletionQueue::GOT_EVENT) {
+      return false;
+    }
+    Done(*static_cast<const Tag*>(tag), ok);
+    return gpr_time_cmp(gpr_now(deadline.clock_type), deadline) < 0;
+  }
+
   void Done(Tag tag, bool ok) {
     switch (tag) {
       case Tag::kRead:
         reading_ = false;
         // No more comes; the status says why.
         if (!ok) return rpc_->Finish(&status_, ToPointer(Tag::kFinish));
-        if (pump_ != nullptr && !Deliver()) context_.TryCancel();
+        if (pump_ != nullptr) refused_ = !Deliver();
         slices_.clear();
         incoming_.Clear();
         WriteNext();
@@ -161,8 +161,6 @@ class UnscaleStream {
         return;
       case Tag::kFinish:
         finished_ = true;
-        // Before the next stream may look for one.
-        channel_.reset();
         if (pump_ != nullptr) pump_->OnStreamDone(FromGrpc(status_));
         return;
     }
@@ -183,9 +181,9 @@ class UnscaleStream {
     if (pump_ == nullptr) return;
     OutgoingChunk chunk;
     switch (pump_->TakeWrite(&chunk)) {
-      case Write::kNothing:
+      case internal::Write::kNothing:
         return;
-      case Write::kChunk: {
+      case internal::Write::kChunk: {
         v1::UnscaleChunk* message = request_.mutable_chunk();
         message->set_tensor(chunk.tensor);
         message->set_offset(chunk.offset);
@@ -194,7 +192,7 @@ class UnscaleStream {
             SliceOf(std::move(chunk))};
         return Write(grpc::ByteBuffer(slices, std::size(slices)));
       }
-      case Write::kHalfClose:
+      case internal::Write::kHalfClose:
         half_closing_ = true;
         return rpc_->WritesDone(ToPointer(Tag::kHalfClose));
     }
@@ -263,6 +261,8 @@ class UnscaleStream {
   bool writing_ = false;
   bool half_closing_ = false;
   bool finished_ = false;
+  // The last answer was.
+  bool refused_ = false;
 
   v1::UnscaleRequest request_;
   grpc::ByteBuffer outgoing_;
@@ -274,7 +274,7 @@ class UnscaleStream {
   v1::UnscaleResponse response_;
 };
 
-// Streams whose peer has stopped and that gRPC therefore does not end. Looked
+// Streams whose peer takes nothing and that gRPC therefore does not end. Looked
 // at again with each new stream; what is left at the end of the process stays.
 class AbandonedStreams {
  public:
@@ -283,26 +283,42 @@ class AbandonedStreams {
     return streams;
   }
 
-  void Add(std::unique_ptr<UnscaleStream> stream) {
+  void Add(UnscaleStream* stream) {
     MutexLock lock(&mutex_);
-    streams_.push_back(std::move(stream));
+    streams_.push_back(stream);
   }
 
   void Reap() {
-    std::vector<std::unique_ptr<UnscaleStream>> streams;
+    std::vector<UnscaleStream*> streams;
     {
       MutexLock lock(&mutex_);
       streams.swap(streams_);
     }
-    for (std::unique_ptr<UnscaleStream>& stream : streams) {
-      stream->Settle(absl::ZeroDuration());
-      if (!stream->idle()) Add(std::move(stream));
+    for (UnscaleStream* stream : streams) {
+      stream->Settle(gpr_inf_past(GPR_CLOCK_MONOTONIC));
+      if (stream->idle()) {
+        delete stream;
+      } else {
+        Add(stream);
+      }
     }
   }
 
  private:
   Mutex mutex_;
-  std::vector<std::unique_ptr<UnscaleStream>> streams_ ABSL_GUARDED_BY(mutex_);
+  std::vector<UnscaleStream*> streams_ ABSL_GUARDED_BY(mutex_);
+};
+
+// However its call ends, a stream is settled, or left behind.
+struct Leave {
+  void operator()(UnscaleStream* stream) const {
+    stream->Settle(After(kSettling));
+    if (stream->idle()) {
+      delete stream;
+    } else {
+      AbandonedStreams::Get().Add(stream);
+    }
+  }
 };
 
 }  // namespace
@@ -311,16 +327,12 @@ absl::Status RunUnscaleStream(UnscalePump* pump, v1::UnscaleOpen open,
                               Stub* stub, const ClientOptions& options,
                               absl::Duration stall_timeout) {
   AbandonedStreams::Get().Reap();
-  auto stream =
-      std::make_unique<UnscaleStream>(pump, std::move(open), stub, options);
-  const absl::Status status = pump->WaitForStream(
+  const std::unique_ptr<UnscaleStream, Leave> stream(
+      new UnscaleStream(pump, std::move(open), stub, options));
+  return pump->WaitForStream(
       stall_timeout,
       {.carry = [&](absl::Duration at_most) { stream->Carry(at_most); },
-       .cancel = [&] { stream->Cancel(); },
-       .abandon = [&] { stream->Abandon(); }});
-  stream->Settle(kSettling);
-  if (!stream->idle()) AbandonedStreams::Get().Add(std::move(stream));
-  return status;
+       .cancel = [&] { stream->Cancel(); }});
 }
 
 }  // namespace lossscaler::internal

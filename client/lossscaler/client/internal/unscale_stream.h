@@ -16,15 +16,16 @@
 
 namespace lossscaler::internal {
 
-// Blocks until the stream has ended, or was given up because gRPC does not end
-// it; see UnscalePump::WaitForStream(). A stream that was given up touches
-// neither the pump nor the caller's memory any more; its connection is left to
-// it, and the next stream has another one. What it still holds (its messages
-// under way, in buffers of ours) goes when the peer reads on or is gone.
+// Carries the stream on the calling thread until it has ended, or is given up
+// because gRPC does not end it; see UnscalePump::WaitForStream(). A stream that
+// is given up touches neither the pump nor the caller's memory any more; the
+// next stream has another connection. What it still holds (its messages under
+// way, in buffers of ours, and its connection) goes with a later call, once the
+// peer reads on or is gone.
 //
 // `pump` has begun a stream, and `open` names what it said.
 //
-// Thread safety: by one thread for each pump; gRPC's threads call the pump.
+// Thread safety: one thread for each pump.
 //
 // REQUIRES: CheckCredentials(options).ok().
 absl::Status RunUnscaleStream(UnscalePump* pump, v1::UnscaleOpen open,

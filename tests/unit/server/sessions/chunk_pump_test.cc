@@ -62,9 +62,9 @@ class OneFloat final : public ChunkPump::Payload {
 
 // A client whose every move the test makes. Answers that it took are its own
 // until it drops them, as slices that gRPC still has would be.
-class Line : public ChunkPump::Transport {
+class ChunkLine : public ChunkPump::Transport {
  public:
-  Line() : pump_(std::in_place, this) { pump_->Start(); }
+  ChunkLine() : pump_(std::in_place, this) { pump_->Start(); }
 
   void StartRead() override {
     EXPECT_FALSE(reading_ || ended_);
@@ -152,8 +152,8 @@ class ChunkPumpTest : public UnscaleFixture {
                                &admission_);
   }
   // A stream of `elements`, whose `opened` has been taken.
-  std::unique_ptr<Line> Open(std::int64_t elements) {
-    auto line = std::make_unique<Line>();
+  std::unique_ptr<ChunkLine> Open(std::int64_t elements) {
+    auto line = std::make_unique<ChunkLine>();
     line->Message().TakeOpen([&] { return NewStream(elements); });
     EXPECT_THAT(line->Written(), Eq("opened "));
     line->TakeAll();
@@ -162,7 +162,7 @@ class ChunkPumpTest : public UnscaleFixture {
 };
 
 TEST_F(ChunkPumpTest, OpensAnswersAndSums) {
-  const std::unique_ptr<Line> line = Open(2);
+  const std::unique_ptr<ChunkLine> line = Open(2);
   line->Send(0, 8);
   line->Take();
   line->Send(1, -4);
@@ -179,7 +179,7 @@ TEST_F(ChunkPumpTest, OpensAnswersAndSums) {
 }
 
 TEST_F(ChunkPumpTest, TheNextMessageIsReadWhileOneIsComputed) {
-  const std::unique_ptr<Line> line = Open(3);
+  const std::unique_ptr<ChunkLine> line = Open(3);
   std::string seen;
   line->Send(0, 4, [&] {
     EXPECT_TRUE(line->reading());
@@ -200,7 +200,7 @@ TEST_F(ChunkPumpTest, TheNextMessageIsReadWhileOneIsComputed) {
 }
 
 TEST_F(ChunkPumpTest, AnAnswerIsWrittenWhileTheNextIsComputed) {
-  const std::unique_ptr<Line> line = Open(3);
+  const std::unique_ptr<ChunkLine> line = Open(3);
   line->Send(0, 4);
   line->Send(1, 4);
   // The first is under way and the second is ready.
@@ -218,7 +218,7 @@ TEST_F(ChunkPumpTest, AnAnswerIsWrittenWhileTheNextIsComputed) {
 
 // Of a client that does not read: 4 messages and 2 answers, then nothing more.
 TEST_F(ChunkPumpTest, ReadsNoFurtherThanTheStreamIsDeep) {
-  const std::unique_ptr<Line> line = Open(20);
+  const std::unique_ptr<ChunkLine> line = Open(20);
   int sent = 0;
   while (line->reading()) line->Send(sent++, 4);
   EXPECT_THAT(sent, Eq(6));
@@ -236,7 +236,7 @@ TEST_F(ChunkPumpTest, ReadsNoFurtherThanTheStreamIsDeep) {
 }
 
 TEST_F(ChunkPumpTest, AnErrorComesAfterTheAnswersBeforeIt) {
-  const std::unique_ptr<Line> line = Open(20);
+  const std::unique_ptr<ChunkLine> line = Open(20);
   line->Send(0, 4);
   line->Send(1, 4);
   line->Send(2, 4);
@@ -250,7 +250,7 @@ TEST_F(ChunkPumpTest, AnErrorComesAfterTheAnswersBeforeIt) {
 }
 
 TEST_F(ChunkPumpTest, AChunkOutOfOrderEndsTheStreamAfterThoseBeforeIt) {
-  const std::unique_ptr<Line> line = Open(20);
+  const std::unique_ptr<ChunkLine> line = Open(20);
   line->Send(0, 4);
   line->Send(7, 4);
   line->Send(1, 4);
@@ -262,9 +262,9 @@ TEST_F(ChunkPumpTest, AChunkOutOfOrderEndsTheStreamAfterThoseBeforeIt) {
 }
 
 TEST_F(ChunkPumpTest, AHalfCloseThatComesEarlyWaitsForTheAnswers) {
-  const std::unique_ptr<Line> complete = Open(3);
-  const std::unique_ptr<Line> incomplete = Open(4);
-  for (Line* const line : {complete.get(), incomplete.get()}) {
+  const std::unique_ptr<ChunkLine> complete = Open(3);
+  const std::unique_ptr<ChunkLine> incomplete = Open(4);
+  for (ChunkLine* const line : {complete.get(), incomplete.get()}) {
     for (int i = 0; i < 3; ++i) line->Send(i, 4);
     line->Message().TakeEnd();
     EXPECT_THAT(line->Written(), Eq("opened 0 "));
@@ -278,18 +278,18 @@ TEST_F(ChunkPumpTest, AHalfCloseThatComesEarlyWaitsForTheAnswers) {
 }
 
 TEST_F(ChunkPumpTest, OpenComesFirstAndOnce) {
-  Line chunk_first;
+  ChunkLine chunk_first;
   chunk_first.Send(0, 4);
   EXPECT_THAT(chunk_first.ended(),
               ::testing::Optional(IsError(Reason::kChunkBeforeOpen)));
   EXPECT_THAT(chunk_first.payloads(), Eq(0));
 
-  Line closed;
+  ChunkLine closed;
   closed.Message().TakeEnd();
   EXPECT_THAT(closed.ended(),
               ::testing::Optional(IsError(Reason::kChunkBeforeOpen)));
 
-  const std::unique_ptr<Line> twice = Open(3);
+  const std::unique_ptr<ChunkLine> twice = Open(3);
   twice->Send(0, 4);
   bool called = false;
   twice->Message().TakeOpen([&] {
@@ -304,7 +304,7 @@ TEST_F(ChunkPumpTest, OpenComesFirstAndOnce) {
 }
 
 TEST_F(ChunkPumpTest, AnOpenThatFailsEndsTheStream) {
-  Line line;
+  ChunkLine line;
   line.Message().TakeOpen([&] { return NewStream(-1); });
   EXPECT_THAT(line.Written(), IsEmpty());
   EXPECT_THAT(line.ended(),
@@ -312,7 +312,7 @@ TEST_F(ChunkPumpTest, AnOpenThatFailsEndsTheStream) {
 }
 
 TEST_F(ChunkPumpTest, NothingIsReadBeforeTheStreamIsOpen) {
-  Line line;
+  ChunkLine line;
   line.Message().TakeOpen([&] {
     EXPECT_FALSE(line.reading());
     return NewStream(1);
@@ -333,7 +333,7 @@ TEST_F(ChunkPumpTest, AChunkThatIsTooLargeIsLetGoOfAtOnce) {
     bool* const alive_;
     const std::array<std::string_view, 1> view_ = {"123456789012"};
   };
-  const std::unique_ptr<Line> line = Open(20);
+  const std::unique_ptr<ChunkLine> line = Open(20);
   line->Send(0, 4);
   line->Send(1, 4);
   bool alive = true;
@@ -354,7 +354,7 @@ TEST_F(ChunkPumpTest, ACancelEndsTheStreamOnceInEveryState) {
   const auto cancelled =
       ::testing::Optional(HasCode(absl::StatusCode::kCancelled));
   {
-    Line fresh;
+    ChunkLine fresh;
     fresh.pump().Abandon();
     EXPECT_THAT(fresh.ended(), cancelled);
     fresh.pump().Abandon();
@@ -362,7 +362,7 @@ TEST_F(ChunkPumpTest, ACancelEndsTheStreamOnceInEveryState) {
     fresh.Message().TakeEnd();
   }
   {
-    Line opening;
+    ChunkLine opening;
     opening.Message().TakeOpen([&] {
       opening.pump().Abandon();
       EXPECT_THAT(opening.ended(), Eq(std::nullopt));
@@ -372,7 +372,7 @@ TEST_F(ChunkPumpTest, ACancelEndsTheStreamOnceInEveryState) {
     EXPECT_THAT(opening.Written(), IsEmpty());
   }
   {
-    const std::unique_ptr<Line> reading = Open(2);
+    const std::unique_ptr<ChunkLine> reading = Open(2);
     reading->pump().Abandon();
     EXPECT_THAT(reading->ended(), cancelled);
     // A message that crossed it.
@@ -380,7 +380,7 @@ TEST_F(ChunkPumpTest, ACancelEndsTheStreamOnceInEveryState) {
     EXPECT_THAT(reading->payloads(), Eq(0));
   }
   {
-    const std::unique_ptr<Line> computing = Open(2);
+    const std::unique_ptr<ChunkLine> computing = Open(2);
     computing->Send(0, 4, [&] {
       computing->pump().Abandon();
       EXPECT_THAT(computing->ended(), Eq(std::nullopt));
@@ -389,7 +389,7 @@ TEST_F(ChunkPumpTest, ACancelEndsTheStreamOnceInEveryState) {
     EXPECT_THAT(computing->Written(), Eq("opened "));
   }
   {
-    const std::unique_ptr<Line> writing = Open(20);
+    const std::unique_ptr<ChunkLine> writing = Open(20);
     int sent = 0;
     while (writing->reading()) writing->Send(sent++, 4);
     writing->pump().Abandon();
@@ -401,7 +401,7 @@ TEST_F(ChunkPumpTest, ACancelEndsTheStreamOnceInEveryState) {
     EXPECT_THAT(writing->Written(), Eq("opened 0 "));
   }
   {
-    const std::unique_ptr<Line> over = Open(0);
+    const std::unique_ptr<ChunkLine> over = Open(0);
     over->Message().TakeEnd();
     over->Take();
     over->pump().Abandon();
@@ -412,7 +412,7 @@ TEST_F(ChunkPumpTest, ACancelEndsTheStreamOnceInEveryState) {
 TEST_F(ChunkPumpTest, AStreamWhoseSummaryIsNotTakenLeavesNoVerdict) {
   // Cancelled while the summary is under way.
   {
-    const std::unique_ptr<Line> line = Open(0);
+    const std::unique_ptr<ChunkLine> line = Open(0);
     line->Message().TakeEnd();
     EXPECT_THAT(line->Written(), Eq("opened summary "));
     line->pump().Abandon();
@@ -421,7 +421,7 @@ TEST_F(ChunkPumpTest, AStreamWhoseSummaryIsNotTakenLeavesNoVerdict) {
   EXPECT_THAT(VoteBy({"s1"}), IsError(Reason::kVerdictLost));
   // Cancelled while it waits behind an answer.
   {
-    const std::unique_ptr<Line> line = Open(1);
+    const std::unique_ptr<ChunkLine> line = Open(1);
     line->Send(0, 4);
     line->Message().TakeEnd();
     line->Take(/*ok=*/false);
@@ -430,7 +430,7 @@ TEST_F(ChunkPumpTest, AStreamWhoseSummaryIsNotTakenLeavesNoVerdict) {
   EXPECT_THAT(VoteBy({"s2"}), IsError(Reason::kVerdictLost));
   // Broken before its end was sent, although nothing is missing.
   {
-    const std::unique_ptr<Line> line = Open(1);
+    const std::unique_ptr<ChunkLine> line = Open(1);
     line->Send(0, 4);
     line->TakeAll();
     line->pump().Abandon();
@@ -439,7 +439,7 @@ TEST_F(ChunkPumpTest, AStreamWhoseSummaryIsNotTakenLeavesNoVerdict) {
 }
 
 TEST_F(ChunkPumpTest, AnswersThatTheTransportStillHasStayReserved) {
-  const std::unique_ptr<Line> line = Open(2);
+  const std::unique_ptr<ChunkLine> line = Open(2);
   const std::int64_t reserved = admission_.bytes_in_flight();
   EXPECT_GT(reserved, 0);
   line->Send(0, 4);
@@ -456,7 +456,7 @@ TEST_F(ChunkPumpTest, AnswersThatTheTransportStillHasStayReserved) {
 TEST_F(ChunkPumpTest, AStreamIsIdleWhenItWaitsForTheClient) {
   const absl::Status idle = MakeError(Reason::kStreamIdle, "idle");
   {
-    Line fresh;
+    ChunkLine fresh;
     EXPECT_THAT(fresh.pump().EndIdle(idle), Eq(ChunkPump::Idleness::kNotSent));
     EXPECT_THAT(fresh.ended(),
                 ::testing::Optional(IsError(Reason::kStreamIdle)));
@@ -464,7 +464,7 @@ TEST_F(ChunkPumpTest, AStreamIsIdleWhenItWaitsForTheClient) {
     EXPECT_THAT(fresh.pump().EndIdle(idle), Eq(ChunkPump::Idleness::kNotSent));
   }
   {
-    const std::unique_ptr<Line> line = Open(2);
+    const std::unique_ptr<ChunkLine> line = Open(2);
     line->Send(0, 4, [&] {
       // The server keeps the client waiting.
       EXPECT_THAT(line->pump().EndIdle(idle), Eq(ChunkPump::Idleness::kNone));
@@ -477,7 +477,7 @@ TEST_F(ChunkPumpTest, AStreamIsIdleWhenItWaitsForTheClient) {
                 ::testing::Optional(HasCode(absl::StatusCode::kCancelled)));
   }
   {
-    const std::unique_ptr<Line> line = Open(2);
+    const std::unique_ptr<ChunkLine> line = Open(2);
     line->Send(0, 4);
     line->TakeAll();
     EXPECT_THAT(line->pump().EndIdle(idle), Eq(ChunkPump::Idleness::kNotSent));
