@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -18,6 +17,7 @@
 #include "absl/status/status.h"
 #include "bench/calls/contestants.h"
 #include "bench/calls/race.h"
+#include "bench/report/row.h"
 #include "bench/report/table.h"
 #include "testing/temp_directory.h"
 
@@ -61,12 +61,7 @@ absl::Status Run(const Options& options) {
     }
   }
   Print(TableOf(rows).ToString());
-  if (options.json.empty()) return absl::OkStatus();
-  std::ofstream file(options.json);
-  file << RowsToJson(rows);
-  file.close();
-  return file ? absl::OkStatus()
-              : absl::UnavailableError("cannot write " + options.json);
+  return WriteRows(rows, options.json);
 }
 
 }  // namespace

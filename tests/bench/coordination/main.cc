@@ -8,7 +8,6 @@
 #include <sys/resource.h>
 
 #include <cstdio>
-#include <fstream>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -19,6 +18,7 @@
 #include "bench/coordination/contestants.h"
 #include "bench/coordination/race.h"
 #include "bench/coordination/waiting_memory.h"
+#include "bench/report/row.h"
 #include "bench/report/table.h"
 #include "testing/temp_directory.h"
 
@@ -107,13 +107,8 @@ absl::Status Run(const Options& options) {
     Append(&targets, *std::move(rows));
   }
   Print(TableOf(targets).ToString());
-  if (options.json.empty()) return absl::OkStatus();
   Append(&targets, std::move(measured));
-  std::ofstream file(options.json);
-  file << RowsToJson(targets);
-  file.close();
-  return file ? absl::OkStatus()
-              : absl::UnavailableError("cannot write " + options.json);
+  return WriteRows(targets, options.json);
 }
 
 }  // namespace

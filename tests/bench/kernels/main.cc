@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <iterator>
 #include <optional>
@@ -235,12 +234,7 @@ absl::Status Run(const Options& options) {
     }
   }
   std::fputs(TableOf(rows).ToString().c_str(), stdout);
-  if (options.json.empty()) return absl::OkStatus();
-  std::ofstream file(options.json);
-  file << RowsToJson(rows);
-  file.close();
-  return file ? absl::OkStatus()
-              : absl::UnavailableError("cannot write " + options.json);
+  return WriteRows(rows, options.json);
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 
 #include "bench/report/row.h"
 
+#include <fstream>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "bench/report/statistics.h"
 #include "nlohmann/json.hpp"
 
@@ -76,6 +78,15 @@ std::string RowsToJson(const std::vector<Row>& rows) {
     text += (text.size() == 1 ? "\n " : ",\n ") + ToJson(row).dump();
   }
   return text + "\n]\n";
+}
+
+absl::Status WriteRows(const std::vector<Row>& rows, const std::string& path) {
+  if (path.empty()) return absl::OkStatus();
+  std::ofstream file(path);
+  file << RowsToJson(rows);
+  file.close();
+  return file ? absl::OkStatus()
+              : absl::UnavailableError("cannot write " + path);
 }
 
 }  // namespace lossscaler::bench

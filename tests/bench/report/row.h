@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+
 namespace lossscaler::bench {
 
 // Which side of its target a row should be on.
@@ -63,6 +65,9 @@ Row AbsoluteRow(std::string name, std::string unit,
 // where there are none. A row without a target has neither target nor met, one
 // without `cpu` none of the last three.
 std::string RowsToJson(const std::vector<Row>& rows);
+
+// Writes that into a file; an empty path is none, and nothing to do.
+absl::Status WriteRows(const std::vector<Row>& rows, const std::string& path);
 
 }  // namespace lossscaler::bench
 

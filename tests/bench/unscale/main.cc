@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -16,6 +15,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+#include "bench/report/row.h"
 #include "bench/report/table.h"
 #include "bench/unscale/contestants.h"
 #include "bench/unscale/race.h"
@@ -101,12 +101,7 @@ absl::Status Run(const Options& options) {
   std::copy_if(rows.begin(), rows.end(), std::back_inserter(targets),
                [](const Row& row) { return row.target; });
   Print(TableOf(targets).ToString());
-  if (options.json.empty()) return absl::OkStatus();
-  std::ofstream file(options.json);
-  file << RowsToJson(rows);
-  file.close();
-  return file ? absl::OkStatus()
-              : absl::UnavailableError("cannot write " + options.json);
+  return WriteRows(rows, options.json);
 }
 
 }  // namespace
