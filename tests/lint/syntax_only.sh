@@ -6,7 +6,8 @@
 #
 # The compiler launcher of the preset clang: checks a source without making code of it, which
 # is nearly half of the time, and leaves an empty object, so that ninja knows what has been
-# checked. What is no object (a precompiled header) is made, by ccache.
+# checked. What is no object (a precompiled header) is made, by ccache. Programs that others
+# wait for are not linked either: see the preset.
 set -euo pipefail
 
 object=

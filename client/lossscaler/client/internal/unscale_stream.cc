@@ -171,8 +171,8 @@ class UnscaleStream {
     rpc_->Read(&incoming_, ToPointer(Tag::kRead));
   }
 
-  void Write(grpc::ByteBuffer message) {
-    outgoing_ = std::move(message);
+  void Write(const grpc::ByteBuffer& message) {
+    outgoing_ = message;
     writing_ = true;
     rpc_->Write(outgoing_, ToPointer(Tag::kWrite));
   }

@@ -28,10 +28,8 @@ namespace {
 using ::lossscaler::testing::HasCode;
 using ::lossscaler::testing::IsError;
 using ::lossscaler::testing::IsOk;
-using ::testing::ElementsAre;
 using ::testing::Eq;
 using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 // One float32, which the test sees being computed and let go of.
 class OneFloat final : public ChunkPump::Payload {
