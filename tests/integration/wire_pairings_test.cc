@@ -396,7 +396,7 @@ struct Pairing {
   Peer server;
 };
 
-std::string NameOf(const ::testing::TestParamInfo<Pairing>& info) {
+std::string PairingName(const ::testing::TestParamInfo<Pairing>& info) {
   const auto name = [](Peer peer) {
     return peer == Peer::kOurs ? "Our" : "Generated";
   };
@@ -426,7 +426,7 @@ class WirePairings : public ::testing::TestWithParam<Pairing> {
 INSTANTIATE_TEST_SUITE_P(Of, WirePairings,
                          ::testing::Values(kOurs, kOurClient, kOurServer,
                                            kPlain),
-                         NameOf);
+                         PairingName);
 
 struct Stored {
   ElementType type;
@@ -548,7 +548,8 @@ TEST_P(WirePairings, AgreeOnMoreBadTensorsThanASummaryLists) {
 class LaterVersion : public WirePairings {};
 
 INSTANTIATE_TEST_SUITE_P(Of, LaterVersion,
-                         ::testing::Values(kOurClient, kOurServer), NameOf);
+                         ::testing::Values(kOurClient, kOurServer),
+                         PairingName);
 
 // Such fields come behind the payload, where code that reads it by hand would
 // take them for gradients.
