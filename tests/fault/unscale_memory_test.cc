@@ -83,7 +83,7 @@ v1::UnscaleOpen Open(const std::string& id, std::int64_t element_count) {
 }
 
 // A stub with a connection of its own: a client of its own to the server.
-std::unique_ptr<Stub> Connect(const std::string& address) {
+std::unique_ptr<Stub> StubOf(const std::string& address) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
@@ -96,7 +96,7 @@ class SlowStream
     : public grpc::ClientBidiReactor<v1::UnscaleRequest, v1::UnscaleResponse> {
  public:
   SlowStream(const std::string& address, const std::string& id)
-      : stub_(Connect(address)) {
+      : stub_(StubOf(address)) {
     *request_.mutable_open() = Open(id, std::int64_t{1} << 40);
     stub_->async()->Unscale(&context_, this);
     StartWrite(&request_);
@@ -173,7 +173,7 @@ class UnscaleMemoryTest : public ::testing::TestWithParam<Transport> {
     request.set_session("run");
     request.mutable_scaler()->mutable_static_()->set_scale(3);
     v1::CreateSessionResponse response;
-    EXPECT_THAT(ToAbsl(Connect(server_.address())
+    EXPECT_THAT(ToAbsl(StubOf(server_.address())
                            ->CreateSession(&context, request, &response)),
                 IsOk());
   }
@@ -212,7 +212,7 @@ TEST_P(UnscaleMemoryTest, SlowStreamsStayWithinTheBoundAndHoldUpNobody) {
       chunk.mutable_data()->assign(kSlowChunkBytes, '\1');
     }
     const PlainAnswers answers =
-        RunPlainStream(Connect(server_.address()).get(), honest);
+        RunPlainStream(StubOf(server_.address()).get(), honest);
     EXPECT_THAT(ToAbsl(answers.status), IsOk());
     EXPECT_EQ(answers.summary.element_count(),
               kHonestChunks * kSlowChunkBytes / 4);
