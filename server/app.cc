@@ -211,7 +211,16 @@ void App::ConfigureConnections(grpc::ServerBuilder* builder) const {
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder->AddChannelArgument(
       GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
-      Milliseconds(config_.min_ping_interval));
+      Milliseconds(config_.http2_min_recv_ping_interval_without_data));
+  for (const auto& [argument, limit] :
+       {std::pair(GRPC_ARG_MAX_CONNECTION_IDLE_MS, config_.max_connection_idle),
+        std::pair(GRPC_ARG_MAX_CONNECTION_AGE_MS, config_.max_connection_age),
+        std::pair(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS,
+                  config_.max_connection_age_grace)}) {
+    if (limit > absl::ZeroDuration()) {
+      builder->AddChannelArgument(argument, Milliseconds(limit));
+    }
+  }
   // Pings that came early because the network bunched them are forgiven.
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 3);
   const bool tcp =

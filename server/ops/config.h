@@ -21,11 +21,20 @@ namespace lossscaler::server {
 
 struct Config {
   std::vector<std::string> listen = {"127.0.0.1:50551"};
-  bool insecure = false;
   bool reflection = false;
   // Empty: none.
   std::string ready_file;
   absl::Duration drain_timeout = absl::Seconds(20);
+  // Empty: none.
+  std::string admin_listen = "127.0.0.1:9551";
+
+  bool insecure = false;
+  bool admin_insecure = false;
+  // Files; empty: none.
+  std::string tls_cert;
+  std::string tls_key;
+  std::string tls_client_ca;
+  std::string token_file;
 
   std::string store = "sqlite";
   // Answers leave before the disk has them.
@@ -37,7 +46,14 @@ struct Config {
 
   absl::Duration keepalive_time = absl::Minutes(1);
   absl::Duration keepalive_timeout = absl::Seconds(20);
-  absl::Duration min_ping_interval = absl::Seconds(5);
+  absl::Duration http2_min_recv_ping_interval_without_data = absl::Seconds(5);
+  // Zero: no limit.
+  absl::Duration max_connection_idle = absl::ZeroDuration();
+  absl::Duration max_connection_age = absl::ZeroDuration();
+  absl::Duration max_connection_age_grace = absl::ZeroDuration();
+
+  // Gauges for each session.
+  bool session_metrics = false;
 
   // The process has no event threads of gRPC but this server's: no client, and
   // no other server. Not a setting; see SpareThreads.

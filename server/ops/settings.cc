@@ -177,19 +177,49 @@ std::string ApplyStore(const SettingValues& values, Config* config) {
   return "";
 }
 
-std::string ApplyReadyFile(const SettingValues& values, Config* config) {
+std::string ApplyAdminListen(const SettingValues& values, Config* config) {
   const std::string& value = values.front();
-  if (value.ends_with('/')) return absl::StrCat(Quote(value), " is a folder");
-  config->ready_file = value;
+  if (!value.empty()) {
+    const absl::StatusOr<ListenAddress> address = ListenAddress::Parse(value);
+    if (!address.ok()) {
+      return absl::StrCat(Quote(value), ": ",
+                          std::string(address.status().message()));
+    }
+    if (address->is_unix()) {
+      return absl::StrCat(Quote(value), " is no TCP address");
+    }
+  }
+  config->admin_listen = value;
   return "";
+}
+
+std::string WhyNoFile(const std::string& value) {
+  return value.ends_with('/') ? absl::StrCat(Quote(value), " is a folder") : "";
+}
+
+Setting FileSetting(std::string_view group, std::string_view key,
+                    std::string Config::*field, std::string meaning) {
+  return {.group = group,
+          .key = key,
+          .kind = SettingKind::kText,
+          .default_values = {Config().*field},
+          .meaning = std::move(meaning),
+          .allowed = "the path of a file",
+          .apply = [field](const SettingValues& values,
+                           Config* config) -> std::string {
+            config->*field = values.front();
+            return WhyNoFile(values.front());
+          }};
 }
 
 std::vector<Setting> MakeTable() {
   const Config initial;
   constexpr std::string_view kServing = "Serving";
+  constexpr std::string_view kSecurity = "Security";
   constexpr std::string_view kStore = "Store";
   constexpr std::string_view kLimits = "Limits";
   constexpr std::string_view kKeepalive = "Keepalive";
+  constexpr std::string_view kMetrics = "Metrics";
   constexpr std::string_view kLogging = "Logging";
   constexpr absl::Duration kDay = absl::Hours(24);
   constexpr std::int64_t kMany = 1'000'000'000;
@@ -205,27 +235,51 @@ std::vector<Setting> MakeTable() {
            "port.",
        .allowed = "IP:PORT, [IPV6]:PORT, localhost:PORT or unix:/PATH",
        .apply = ApplyListen});
-  table.push_back(BoolSetting(
-      kServing, "insecure", &Config::insecure,
-      "Allow TCP addresses that other machines can reach, although nothing "
-      "protects them."));
   table.push_back(BoolSetting(kServing, "reflection", &Config::reflection,
                               "Offer gRPC server reflection."));
   table.push_back(
-      {.group = kServing,
-       .key = "ready_file",
-       .kind = SettingKind::kText,
-       .default_values = {initial.ready_file},
-       .meaning =
-           "File that holds the bound addresses, one per line, while the "
-           "server serves; empty for none.",
-       .allowed = "the path of a file",
-       .apply = ApplyReadyFile});
+      FileSetting(kServing, "ready_file", &Config::ready_file,
+                  "File that holds the bound addresses, one per line, while "
+                  "the server serves; empty for none."));
   table.push_back(DurationSetting(
       kServing, "drain_timeout", initial.drain_timeout, absl::ZeroDuration(),
       absl::Hours(1), &Config::drain_timeout,
       "How long calls that are open may take to finish when the server is "
       "asked to end."));
+  table.push_back(
+      {.group = kServing,
+       .key = "admin_listen",
+       .kind = SettingKind::kText,
+       .default_values = {initial.admin_listen},
+       .meaning = "Where HTTP is served for operators: /metrics, /healthz and "
+                  "/readyz. Port 0 is any free port; empty for nowhere.",
+       .allowed = "IP:PORT, [IPV6]:PORT or localhost:PORT",
+       .apply = ApplyAdminListen});
+
+  table.push_back(BoolSetting(
+      kSecurity, "insecure", &Config::insecure,
+      "Allow TCP addresses that other machines can reach, although not "
+      "everything protects them: TLS, and tokens or client certificates."));
+  table.push_back(BoolSetting(
+      kSecurity, "admin_insecure", &Config::admin_insecure,
+      "Allow an admin_listen that other machines can reach. It tells how the "
+      "server is to whoever asks, and changes nothing."));
+  table.push_back(FileSetting(
+      kSecurity, "tls_cert", &Config::tls_cert,
+      "Certificate chain (PEM) that the server shows on its TCP addresses. "
+      "Read again when it changes."));
+  table.push_back(FileSetting(
+      kSecurity, "tls_key", &Config::tls_key,
+      "Private key (PEM) of tls_cert, which others must not be able to read. "
+      "Read again when it changes."));
+  table.push_back(FileSetting(
+      kSecurity, "tls_client_ca", &Config::tls_client_ca,
+      "Authorities (PEM) that must vouch for the certificate of every client; "
+      "empty to ask for none. Read again when it changes."));
+  table.push_back(FileSetting(
+      kSecurity, "token_file", &Config::token_file,
+      "Tokens that callers must show (TOML, hashed), which others must not be "
+      "able to read; empty to ask for none. Read again when it changes."));
 
   table.push_back(
       {.group = kStore,
@@ -284,10 +338,31 @@ std::vector<Setting> MakeTable() {
       "Time without an answer after which the server closes "
       "such a connection."));
   table.push_back(DurationSetting(
-      kKeepalive, "min_ping_interval", initial.min_ping_interval,
-      absl::Milliseconds(100), absl::Hours(1), &Config::min_ping_interval,
+      kKeepalive, "http2_min_recv_ping_interval_without_data",
+      initial.http2_min_recv_ping_interval_without_data,
+      absl::Milliseconds(100), absl::Hours(1),
+      &Config::http2_min_recv_ping_interval_without_data,
       "Shortest interval at which clients may ask whether the server is still "
       "there; a client that asks more often is disconnected."));
+  table.push_back(DurationSetting(
+      kKeepalive, "max_connection_idle", initial.max_connection_idle,
+      absl::ZeroDuration(), kDay, &Config::max_connection_idle,
+      "Time without a call after which a connection is closed; 0s for never."));
+  table.push_back(DurationSetting(
+      kKeepalive, "max_connection_age", initial.max_connection_age,
+      absl::ZeroDuration(), 30 * kDay, &Config::max_connection_age,
+      "Age at which a connection is closed, so that clients spread over "
+      "addresses anew; 0s for never."));
+  table.push_back(DurationSetting(
+      kKeepalive, "max_connection_age_grace", initial.max_connection_age_grace,
+      absl::ZeroDuration(), kDay, &Config::max_connection_age_grace,
+      "How long the calls of such a connection may still take; 0s for as long "
+      "as they like."));
+
+  table.push_back(BoolSetting(
+      kMetrics, "session_metrics", &Config::session_metrics,
+      "Show scale, step and last decision of each session in /metrics, of the "
+      "first 1000 by name."));
 
   table.push_back(ChoiceSetting<LogFormat, 2>(
       kLogging, "log_format", &Config::log_format,
@@ -301,6 +376,13 @@ std::vector<Setting> MakeTable() {
                                    {"error", LogLevel::kError}}},
                                  "info", "Least level that is logged."));
   return table;
+}
+
+// Whether strangers are kept out of addresses that other machines can reach,
+// and nobody on the way reads or changes what is said.
+bool IsProtected(const Config& config) {
+  return !config.tls_cert.empty() && !config.tls_key.empty() &&
+         !(config.token_file.empty() && config.tls_client_ca.empty());
 }
 
 }  // namespace
@@ -346,13 +428,34 @@ std::vector<std::string> CheckTogether(const Config& config) {
                                       " is given twice; name each address "
                                       "once"));
     }
-    if (!address->is_local() && !config.insecure) {
+    if (!address->is_local() && !IsProtected(config) && !config.insecure) {
       problems.push_back(absl::StrCat(
           "listen: ", Quote(text),
           " is not a loopback address: other machines could reach the server, "
-          "and nothing protects it; listen on 127.0.0.1, [::1] or a unix "
-          "socket, or allow it with --insecure on a network you trust"));
+          "and nothing protects it; set tls_cert and tls_key, and token_file "
+          "or tls_client_ca, or listen on 127.0.0.1, [::1] or a unix socket, "
+          "or allow it with --insecure on a network you trust"));
     }
+  }
+  const bool tls = !config.tls_cert.empty();
+  if (tls != !config.tls_key.empty()) {
+    problems.push_back(absl::StrCat(
+        tls ? "tls_cert" : "tls_key", ": ", tls ? "tls_key" : "tls_cert",
+        " is not set; a certificate and its key go together, set both"));
+  }
+  if (!config.tls_client_ca.empty() && !tls) {
+    problems.push_back(
+        "tls_client_ca: without tls_cert and tls_key there is no TLS, and no "
+        "client shows a certificate; set them");
+  }
+  if (const absl::StatusOr<ListenAddress> admin =
+          ListenAddress::Parse(config.admin_listen);
+      admin.ok() && !admin->is_local() && !config.admin_insecure) {
+    problems.push_back(absl::StrCat(
+        "admin_listen: ", Quote(config.admin_listen),
+        " is not a loopback address: other machines could read metrics and "
+        "health; listen on 127.0.0.1 or [::1], or allow it with "
+        "--admin-insecure on a network you trust"));
   }
   return problems;
 }

@@ -56,8 +56,8 @@ const std::vector<Setting>& AllSettings();
 // nullptr if there is none.
 const Setting* FindSetting(std::string_view key);
 
-// What no single setting can know: addresses given twice, and open ones without
-// --insecure. One line for each problem.
+// What no single setting can know: addresses given twice, and open ones that
+// nothing protects; a certificate without its key. One line for each problem.
 std::vector<std::string> CheckTogether(const Config& config);
 
 }  // namespace lossscaler::server

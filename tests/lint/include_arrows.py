@@ -65,6 +65,7 @@ KINDS = (
     ('server wiring', 'app.h'),
     ('handlers', 'rpc/**'),
     ('the limits', 'sessions/limits.h'),
+    ('what happens in sessions', 'sessions/session_observer.h'),
     ('sessions', 'sessions/**'),
     ('the store interface', 'store/store.h', 'store/journal.h'),
     ('the store', 'store/**'),
@@ -97,6 +98,7 @@ ADVICE = {
     'server wiring': 'app.* is the top of the server; pass what it knows downwards',
     'handlers': 'handlers are called, they are not a library; move what is shared below them',
     'the limits': 'take the limit as an argument',
+    'what happens in sessions': 'only sessions, operations that observe them and the wiring know it',
     'sessions': 'only server/rpc/ and the wiring know sessions',
     'the store interface': 'only sessions, handlers and the wiring know the store',
     'the store': 'use the interface, store/store.h',
@@ -122,7 +124,7 @@ def room(rule, files, *may):
 
 
 SYSTEM = ('clocks', 'threads', 'files')
-ALL_SERVER = ('handlers', 'sessions', 'the limits', 'the store interface', 'the store',
+ALL_SERVER = ('handlers', 'sessions', 'what happens in sessions', 'the limits', 'the store interface', 'the store',
               'gates and watchdogs', 'operations', 'server wiring')
 
 # The first room with a fitting pattern claims a file.
@@ -143,14 +145,14 @@ ROOMS = (
          ['server/store/**'], 'the store', 'the store interface', 'core', 'locks', 'wire',
          'messages', 'protobuf', *SYSTEM),
     room('sessions hold locks around core: no gRPC, no messages, and only the interface of the store',
-         ['server/sessions/**'], 'sessions', 'the limits', 'the store interface', 'core', 'locks',
+         ['server/sessions/**'], 'sessions', 'what happens in sessions', 'the limits', 'the store interface', 'core', 'locks',
          'clocks', 'threads'),
     room('gates and watchdogs hold locks: no gRPC, and no other room of the server',
          ['server/ops/call_gate.*', 'server/ops/health_monitor.*', 'server/ops/idle_watchdog.*'],
          'gates and watchdogs', 'the limits', 'core', 'locks', 'clocks', 'threads'),
     room('operations know neither handlers nor the store, and no messages',
-         ['server/ops/**'], 'operations', 'gates and watchdogs', 'the limits', 'core', 'locks',
-         'gRPC', *SYSTEM),
+         ['server/ops/**'], 'operations', 'gates and watchdogs', 'what happens in sessions',
+         'the limits', 'core', 'locks', 'gRPC', *SYSTEM),
     room('handlers translate, call and answer: no files, and only the interface of the store',
          ['server/rpc/**'], 'handlers', 'sessions', 'the limits', 'the store interface',
          'gates and watchdogs', 'operations', 'core', 'locks', 'wire', 'messages', 'protobuf',

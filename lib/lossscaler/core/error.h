@@ -80,6 +80,10 @@ enum class Reason {
   kTooManyTensors,
   kTooManyLosses,
   kTooManyCalls,
+  // Who calls, and whether they may.
+  kTokenRequired,  // UNAUTHENTICATED
+  kTokenUnknown,   // UNAUTHENTICATED
+  kNotAllowed,     // PERMISSION_DENIED
   // The server: UNAVAILABLE.
   kStoreUnavailable,
   kDraining,

@@ -105,7 +105,8 @@ TEST_F(SettingsTest, TableAndConfigAgreeOnDefaults) {
               initial.limits.max_bytes_in_flight);
     EXPECT_EQ(config.keepalive_time, initial.keepalive_time);
     EXPECT_EQ(config.keepalive_timeout, initial.keepalive_timeout);
-    EXPECT_EQ(config.min_ping_interval, initial.min_ping_interval);
+    EXPECT_EQ(config.http2_min_recv_ping_interval_without_data,
+              initial.http2_min_recv_ping_interval_without_data);
     EXPECT_EQ(config.log_format, initial.log_format);
     EXPECT_EQ(config.log_level, initial.log_level);
   }
@@ -150,7 +151,7 @@ TEST_F(SettingsTest, EverySettingComesFromEverySource) {
                         "--unscale-idle=8s",
                         "--keepalive-time=9s",
                         "--keepalive-timeout=10s",
-                        "--min-ping-interval=200ms",
+                        "--http2-min-recv-ping-interval-without-data=200ms",
                         "--log-format=json",
                         "--log-level=debug"};
   const auto from_flags = Resolve(values);
@@ -184,7 +185,8 @@ TEST_F(SettingsTest, EverySettingComesFromEverySource) {
     EXPECT_EQ(config.limits.unscale_idle, absl::Seconds(8));
     EXPECT_EQ(config.keepalive_time, absl::Seconds(9));
     EXPECT_EQ(config.keepalive_timeout, absl::Seconds(10));
-    EXPECT_EQ(config.min_ping_interval, absl::Milliseconds(200));
+    EXPECT_EQ(config.http2_min_recv_ping_interval_without_data,
+              absl::Milliseconds(200));
     EXPECT_EQ(config.log_format, LogFormat::kJson);
     EXPECT_EQ(config.log_level, LogLevel::kDebug);
   }
