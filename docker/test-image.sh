@@ -38,7 +38,7 @@ clean_up() {
   trap '' INT TERM HUP
   if [[ $engine == running ]]; then
     docker ps --all --quiet --filter "label=$label" | xargs --no-run-if-empty "$client" rm --force --volumes >/dev/null || true
-    docker volume rm --force "$volume" >/dev/null || true
+    docker volume rm --force "$volume" "$volume-restored" >/dev/null || true
     docker image rm --force "$image" >/dev/null 2>&1 || true
     [[ $remove_slim == no ]] || docker image rm "$slim" >/dev/null || true
   fi
@@ -221,7 +221,8 @@ proved "with the defaults, a read-only root, no capability and no new privileges
 
 serve ailing --network none --env LOSSSCALER_ADDRESS=unix:/run/nowhere --health-interval 1s --health-retries 1 --health-start-period 1ms --
 eventually "unhealthy without a server" has_health "$volume-ailing" unhealthy
-proved "its HEALTHCHECK finds a server that cannot be reached unhealthy"
+expect "what health said" "unix:/run/nowhere" "$(docker inspect --format '{{range .State.Health.Log}}{{.Output}}{{end}}' "$volume-ailing")"
+proved "its HEALTHCHECK finds a server that cannot be reached unhealthy, and says why"
 
 arguments=(--listen 127.0.0.1:0 --listen unix:/run/lossscaler/socket)
 server=$volume-server
@@ -283,5 +284,18 @@ decision=$(ctl --json update image/test/run --finite --step 3 --base 1)
 expect "the vote after it" '"scale_after":512.0' "$decision"
 stopped "$server"
 proved "they are kept over SIGKILL and a new container on the same volume, and the run goes on"
+
+# In the volume is what a backup of a stopped server is.
+docker run --rm --label "$label" --network none --mount "type=volume,source=$volume,target=/var/lib/lossscaler" \
+  --entrypoint cat "$image" /var/lib/lossscaler/lossscaler.db >"$work/backup.db"
+docker run --rm --interactive --label "$label" --network none --mount "type=volume,source=$volume-restored,target=/var/lib/lossscaler" \
+  --entrypoint sh "$image" -c 'umask 077 && cat >/var/lib/lossscaler/lossscaler.db' <"$work/backup.db"
+docker rm --force "$server" >/dev/null
+servers=()
+serve server --network host "${socket[@]}" --mount "type=volume,source=$volume-restored,target=/var/lib/lossscaler" -- "${arguments[@]}"
+listening 1
+expect "the session from a backup" '"current":{"step":4,"scale":512.0,"base":3,"epoch":1}' "$(state)"
+stopped "$server"
+proved "a copy of the database, laid into a new volume, is the same run"
 
 printf 'image: %s things proved, %s MB on top of %s\n' "$proofs" "$megabytes" "$slim"

@@ -17,6 +17,8 @@ NOT_EXECUTED = {
     r"\./run bench( .*)?": "the tests Bench.* run what it runs, for a moment",
     r"\./run soak( .*)?": "the test Soak.share runs a share of it",
     r"build/dev/tests/fault/group/group_soak --check .*": "is for what a failed soak has left",
+    r"docker (build|run|inspect|logs|stop|rm) .*": "needs a Docker engine: docker/test-image.sh does the same, by hand",
+    r"sqlite3 .*docker volume inspect .*": "needs a Docker engine: docker/test-image.sh does the same, by hand",
     r"bash \.ci/run": "runs this test",
     r"bash tests/install/fresh_machine\.sh .*": "is run by hand before a release: it needs root and debootstrap",
     r"cmake --preset dev && .*": "`./run test` does the same in this order",
