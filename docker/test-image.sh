@@ -101,7 +101,7 @@ printf 'image: engine %s, %s\n' "$(docker version --format '{{.Server.Version}}'
 
 # What containers of users should be given, and so are these.
 hardened=(--label "$label" --read-only --cap-drop ALL --security-opt no-new-privileges)
-# By default the server listens on a fixed port, which on the host's network may be another's.
+# By default the server listens on fixed ports, which on the host's network may be another's.
 socket=(--tmpfs "/run/lossscaler:uid=10001,gid=10001,mode=0700,size=64k" --env LOSSSCALER_ADDRESS=unix:/run/lossscaler/socket)
 
 # program PROGRAM [argument...]: in a container of its own that has no network.
@@ -224,7 +224,7 @@ eventually "unhealthy without a server" has_health "$volume-ailing" unhealthy
 expect "what health said" "unix:/run/nowhere" "$(docker inspect --format '{{range .State.Health.Log}}{{.Output}}{{end}}' "$volume-ailing")"
 proved "its HEALTHCHECK finds a server that cannot be reached unhealthy, and says why"
 
-arguments=(--listen 127.0.0.1:0 --listen unix:/run/lossscaler/socket)
+arguments=(--listen 127.0.0.1:0 --listen unix:/run/lossscaler/socket --admin-listen 127.0.0.1:0)
 server=$volume-server
 serve server --network host "${socket[@]}" --mount "type=volume,source=$volume,target=/var/lib/lossscaler" -- "${arguments[@]}"
 
