@@ -12,7 +12,7 @@
 # LOSSSCALER_IMAGE_BASE=DIR keeps the minimal Debian of the images in DIR and starts from it the next time.
 
 private_engine_sources=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
-# shellcheck source-path=SCRIPTDIR source=../tests/install/minimal_debian.sh
+# shellcheck source=../tests/install/minimal_debian.sh
 . "$private_engine_sources/tests/install/minimal_debian.sh"
 
 private_engine_supervisor=

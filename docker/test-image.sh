@@ -16,7 +16,7 @@ set -euo pipefail
 
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 (($# == 0)) || { sed -n '/^# usage/,/^set/ { /^#/ s/^# \{0,1\}//p }' "${BASH_SOURCE[0]}" >&2 && exit 2; }
-# shellcheck source-path=SCRIPTDIR source=private_engine.sh
+# shellcheck source=private_engine.sh
 . "$root/docker/private_engine.sh"
 
 work=$(mktemp -d)

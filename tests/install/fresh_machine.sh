@@ -47,7 +47,7 @@ if (($# == 0)); then
 fi
 
 checkout=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
-# shellcheck source-path=SCRIPTDIR source=minimal_debian.sh
+# shellcheck source=minimal_debian.sh
 . "$checkout/tests/install/minimal_debian.sh"
 work=$(mktemp -d)
 machine=$work/machine
