@@ -201,6 +201,8 @@ LIBRARIES = (
     ('CLI11', ['CLI/**'], ['server/ops/*.cc', 'client/ctl/*', 'client/examples/**.cc']),
     ('spdlog', ['spdlog/**', 'fmt/**'], ['server/ops/*.cc']),
     ('toml++', ['toml++/**'], ['server/ops/*.cc']),
+    ('prometheus-cpp', ['prometheus/**'], ['server/ops/*.cc', 'server/ops/*_metrics.h']),
+    ('cpp-httplib', ['httplib.h'], ['server/ops/*.cc']),
     ('SQLite', ['sqlite3.h', 'sqlite3ext.h'], ['server/store/sqlite_*']),
     ('OpenSSL', ['openssl/**'], ['client/lossscaler/client/**.cc']),
     ('gloo', ['gloo/**'], ['client/examples/sharded_trainer/collective.cc']),
