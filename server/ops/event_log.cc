@@ -206,7 +206,11 @@ void LogPhase(const SessionState& before, const SessionState& after) {
   if (!opens) line.Add("reason", GroupPhaseName(is));
   line.Add("workers", std::count_if(members.begin(), members.end(), IsLive))
       .Add("min_workers", after.group->config.min_workers);
-  line.Write(level, opens ? "session_opened" : "session_paused");
+  if (opens) {
+    line.Write(level, "session_opened");
+  } else {
+    line.Write(level, "session_paused");
+  }
 }
 
 void LogCreated(const SessionState& state) {
@@ -302,7 +306,11 @@ void EventLog::OnCallEnd(const CallRecord& call) {
   const std::string_view message(status.message().data(),
                                  status.message().size());
   line.AddCut("error", message, kMaxErrorBytes);
-  line.Write(level, status.ok() ? "call" : "call_failed");
+  if (status.ok()) {
+    line.Write(level, "call");
+  } else {
+    line.Write(level, "call_failed");
+  }
 }
 
 void EventLog::OnChange(const SessionChange& change) {
