@@ -167,23 +167,49 @@ bool Comes(const WorkerChange& change) {
          change.kind == WorkerChange::Kind::kActivated;
 }
 
-void LogWorker(const SessionState& state, const WorkerChange& change) {
+// `state` says whether one that joins votes at once; otherwise it is empty.
+void LogWorker(const SessionState& session, const WorkerChange& change,
+               std::string_view state) {
   const WorkerEvent event = EventOf(change.kind);
   if (!LogEnabled(event.level)) return;
   Line line;
-  line.Add("session", state.name)
-      .Add("step", state.step)
-      .Add("epoch", state.epoch)
+  line.Add("session", session.name)
+      .Add("step", session.step)
+      .Add("epoch", session.epoch)
       .Add("worker", change.worker)
       .Add("incarnation", change.incarnation)
+      .AddText("state", state)
       .AddText("reason", event.reason);
   line.Write(event.level, event.name);
 }
 
-void LogWorkers(const SessionChange& change, bool come) {
+void LogDepartures(const SessionChange& change) {
   for (const WorkerChange& worker : change.workers) {
-    if (Comes(worker) == come) LogWorker(*change.after, worker);
+    if (!Comes(worker)) LogWorker(*change.after, worker, "");
   }
+}
+
+// One line for a worker that joins and is active at once.
+void LogArrivals(const SessionChange& change) {
+  const WorkerChange* joined = nullptr;
+  const auto finish = [&](std::string_view state) {
+    if (joined != nullptr) LogWorker(*change.after, *joined, state);
+    joined = nullptr;
+  };
+  for (const WorkerChange& worker : change.workers) {
+    if (!Comes(worker)) continue;
+    if (joined != nullptr && worker.incarnation == joined->incarnation) {
+      finish("active");
+      continue;
+    }
+    finish("pending");
+    if (worker.kind == WorkerChange::Kind::kJoined) {
+      joined = &worker;
+    } else {
+      LogWorker(*change.after, worker, "");
+    }
+  }
+  finish("pending");
 }
 
 // A group that opens, that stops taking votes, or that its workers' checkpoints
@@ -321,7 +347,7 @@ void EventLog::OnChange(const SessionChange& change) {
   }
   if (change.before == nullptr) LogCreated(*change.after);
   // In the order of what led to what.
-  LogWorkers(change, /*come=*/false);
+  LogDepartures(change);
   if (change.decision != nullptr) {
     if (change.decision->reason == DecisionReason::kRestored) {
       LogRestored(*change.after, *change.decision);
@@ -329,7 +355,7 @@ void EventLog::OnChange(const SessionChange& change) {
       LogDecision(*change.after, *change.decision);
     }
   }
-  LogWorkers(change, /*come=*/true);
+  LogArrivals(change);
   if (change.before != nullptr) LogPhase(*change.before, *change.after);
 }
 

@@ -359,12 +359,31 @@ TEST_F(EventLogTest, WorkersComeAndGoAroundTheDecisionInTheOrderOfCauses) {
   EXPECT_EQ(lines[6],
             OrderedJson::parse(
                 R"({"level":"info","event":"worker_joined","session":"a/b",)"
-                R"("step":5,"epoch":3,"worker":"f","incarnation":6})"));
+                R"("step":5,"epoch":3,"worker":"f","incarnation":6,)"
+                R"("state":"pending"})"));
   EXPECT_EQ(lines[7],
             OrderedJson::parse(
                 R"({"level":"info","event":"session_paused","session":"a/b",)"
                 R"("step":5,"epoch":3,"reason":"PAUSED","workers":1,)"
                 R"("min_workers":2})"));
+}
+
+TEST_F(EventLogTest, AWorkerThatIsActiveAtOnceIsOneLine) {
+  using Kind = WorkerChange::Kind;
+  const SessionState state = Group(false, {"a", "b", "c"});
+  const std::vector<OrderedJson> lines =
+      Lines(SessionChange{.cause = Cause::kJoin,
+                          .before = &state,
+                          .after = &state,
+                          .workers = {{Kind::kActivated, "a", 1},
+                                      {Kind::kJoined, "b", 2},
+                                      {Kind::kActivated, "b", 2},
+                                      {Kind::kJoined, "c", 3}}});
+  ASSERT_THAT(EventsOf(lines),
+              ElementsAre("worker_active", "worker_joined", "worker_joined"));
+  EXPECT_FALSE(lines[0].contains("state"));
+  EXPECT_EQ(lines[1]["state"], "active");
+  EXPECT_EQ(lines[2]["state"], "pending");
 }
 
 TEST_F(EventLogTest, AGroupOpensAndPausesAndIsKeptShutByCheckpoints) {
