@@ -29,6 +29,7 @@ proofs=0
 servers=()
 remove_slim=no
 engine=none
+build=
 
 docker() { "$client" "$@"; }
 
@@ -36,6 +37,7 @@ clean_up() {
   local code=$?
   trap - EXIT
   trap '' INT TERM HUP
+  [[ -z $build ]] || kill "$build" 2>/dev/null || true
   if [[ $engine == running ]]; then
     docker ps --all --quiet --filter "label=$label" | xargs --no-run-if-empty "$client" rm --force --volumes >/dev/null || true
     docker volume rm --force "$volume" "$volume-restored" >/dev/null || true
@@ -175,8 +177,12 @@ unscale() {
 bytes() { tail -c 16 "$1" | od -An -v -tx1 | tr -d ' \n'; }
 
 echo "image: building"
-DOCKER_BUILDKIT=1 docker build --network host --progress plain ${LOSSSCALER_JOBS:+--build-arg "JOBS=$LOSSSCALER_JOBS"} \
-  --file "$root/docker/Dockerfile" --tag "$image" "$root" >"$work/build.log" 2>&1 || { tail -n 100 "$work/build.log" >&2 && fail "it does not build"; }
+# In the background, so that a signal need not wait for its end.
+DOCKER_BUILDKIT=1 "$client" build --network host --progress plain ${LOSSSCALER_JOBS:+--build-arg "JOBS=$LOSSSCALER_JOBS"} \
+  --file "$root/docker/Dockerfile" --tag "$image" "$root" >"$work/build.log" 2>&1 </dev/null &
+build=$!
+wait "$build" || { tail -n 100 "$work/build.log" >&2 && fail "it does not build"; }
+build=
 proved "it builds from docker/Dockerfile, packages.txt and the sources"
 
 version=$(sed -n 's/^ *VERSION \([0-9.]*\)$/\1/p' "$root/CMakeLists.txt")
