@@ -102,7 +102,7 @@ TEST_F(AdminServerTest, ABodyIsNotWaitedForAndTheAnswerIsSeen) {
   HttpSocket socket(address());
   socket.Send(
       absl::StrCat("POST /metrics HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n",
-                   std::string(10'000, 'x')));
+                   std::string(100'000, 'x')));
   EXPECT_THAT(socket.ReadAll(), StartsWith("HTTP/1.1 405 "));
 }
 
@@ -219,11 +219,6 @@ TEST_F(AdminServerTest, EndsOnceThePageThatIsAskedForIsThere) {
   end.join();
   // Whole, or not at all: it depends on which came first.
   EXPECT_THAT(socket.ReadAll(), AnyOf("", EndsWith("\r\n\r\na 1\n")));
-}
-
-TEST_F(AdminServerTest, SpeaksIpv6) {
-  Start("[::1]:0");
-  EXPECT_THAT(address(), AllOf(StartsWith("[::1]:"), Not(EndsWith(":0"))));
 }
 
 }  // namespace
