@@ -239,7 +239,8 @@ TEST_F(MetricsTextTest, IsWholeWhileEverythingIsCounted) {
         Change(Cause::kCreate, nullptr, &session);
         Change(Cause::kVote, &session, &session, &decision);
         Change(Cause::kDelete, &session, nullptr);
-        metrics_->sessions().OnVoteAnswered(absl::Microseconds(i));
+        metrics_->sessions().OnVoteAnswered(absl::Microseconds(i),
+                                            /*decided=*/true);
         metrics_->OnStoreWrite(absl::Microseconds(i), i % 2 == 0);
       }
     });
