@@ -133,9 +133,7 @@ class TokenTable::Reader {
   }
 
   absl::StatusOr<Caller> CallerOf(const Texts& texts, std::size_t line) {
-    // The rule of one segment of a session's name.
-    if (texts.name.find('/') != std::string::npos ||
-        !ValidateSessionName(texts.name).ok()) {
+    if (!ValidateTokenName(texts.name).ok()) {
       return FileError(file_,
                        "name must be 1 to 63 letters, digits, '.', '_' or '-' "
                        "and start with a letter or digit",
