@@ -207,6 +207,8 @@ LIBRARIES = (
     ('CLI11', ['CLI/**'], ['server/ops/*.cc', 'client/ctl/*', 'client/examples/**.cc']),
     ('spdlog', ['spdlog/**', 'fmt/**'], ['server/ops/*.cc']),
     ('toml++', ['toml++/**'], ['server/ops/*.cc']),
+    ('prometheus-cpp', ['prometheus/**'], ['server/ops/*.cc', 'server/ops/*_metrics.h']),
+    ('cpp-httplib', ['httplib.h'], ['server/ops/*.cc']),
     ('SQLite', ['sqlite3.h', 'sqlite3ext.h'], ['server/store/sqlite_*']),
     ('OpenSSL', ['openssl/**'], ['client/lossscaler/client/**.cc', 'server/ops/certificate_check.cc',
       'server/ops/token_table.cc', 'client/ctl/make_token.cc']),
