@@ -121,31 +121,31 @@ std::string ListenAddress::WithPort(int port) const {
                 : absl::StrCat(host_, ":", port);
 }
 
+socklen_t ListenAddress::ToSocketAddress(sockaddr_storage* storage) const {
+  *storage = {};
+  if (is_v6_) {
+    auto* const v6 = reinterpret_cast<sockaddr_in6*>(storage);
+    v6->sin6_family = AF_INET6;
+    v6->sin6_port = htons(static_cast<std::uint16_t>(port_));
+    inet_pton(AF_INET6, host_.c_str(), &v6->sin6_addr);
+    return sizeof(*v6);
+  }
+  auto* const v4 = reinterpret_cast<sockaddr_in*>(storage);
+  v4->sin_family = AF_INET;
+  v4->sin_port = htons(static_cast<std::uint16_t>(port_));
+  inet_pton(AF_INET, host_.c_str(), &v4->sin_addr);
+  return sizeof(*v4);
+}
+
 std::string WhyNotBindable(const ListenAddress& address) {
-  sockaddr_storage storage{};
-  socklen_t size = 0;
   if (address.is_unix()) {
     // Binding would leave a file behind; the folder is the usual reason.
     const std::string folder = address.path().substr(
         0, std::max<std::size_t>(address.path().rfind('/'), 1));
     return access(folder.c_str(), W_OK | X_OK) == 0 ? "" : strerror(errno);
   }
-  const std::string text = address.WithPort(address.port());
-  const std::string host = text.substr(0, text.rfind(':'));
-  if (host.starts_with('[')) {
-    auto* const v6 = reinterpret_cast<sockaddr_in6*>(&storage);
-    v6->sin6_family = AF_INET6;
-    v6->sin6_port = htons(static_cast<std::uint16_t>(address.port()));
-    inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(),
-              &v6->sin6_addr);
-    size = sizeof(*v6);
-  } else {
-    auto* const v4 = reinterpret_cast<sockaddr_in*>(&storage);
-    v4->sin_family = AF_INET;
-    v4->sin_port = htons(static_cast<std::uint16_t>(address.port()));
-    inet_pton(AF_INET, host.c_str(), &v4->sin_addr);
-    size = sizeof(*v4);
-  }
+  sockaddr_storage storage;
+  const socklen_t size = address.ToSocketAddress(&storage);
   const int fd = socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return strerror(errno);
   const int on = 1;

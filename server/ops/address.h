@@ -14,6 +14,8 @@
 #ifndef LOSSSCALER_SERVER_OPS_ADDRESS_H_
 #define LOSSSCALER_SERVER_OPS_ADDRESS_H_
 
+#include <sys/socket.h>
+
 #include <string>
 #include <string_view>
 
@@ -37,6 +39,10 @@ class ListenAddress {
   // As gRPC and clients want it; with another port for TCP.
   std::string ToString() const { return WithPort(port_); }
   std::string WithPort(int port) const;
+
+  // A TCP address as the operating system wants it; returns its size.
+  // REQUIRES: !is_unix().
+  socklen_t ToSocketAddress(sockaddr_storage* storage) const;
 
  private:
   ListenAddress() = default;
