@@ -19,6 +19,15 @@ _CODES = {
     "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS",
     "UNAUTHENTICATED"}
 
+# What has no other list, as the text below the table has it.
+_VALUES = {
+    ("lossscaler_sessions", "kind"): {"solo", "group"},
+    ("lossscaler_workers", "state"): {"pending", "active"},
+    ("lossscaler_non_finite_values_total", "kind"): {"nan", "inf"},
+    ("lossscaler_limit", "name"): {
+        "sessions", "unscale_streams", "bytes_in_flight", "open_calls", "watch_streams"},
+}
+
 
 @dataclasses.dataclass(frozen=True)
 class Selector:
@@ -51,46 +60,32 @@ def _enumerators(proto, prefix):
 
 
 class Exported:
-    """The table of the section "Metrics" of server/README.md: a row for each family, whose
-    first cell is its name with its labels in braces and whose second is its type."""
+    """The table of the section "Metrics" of server/README.md, which a test of the server compares
+    with what it exports: a row for each family, with its name, its type and its labels."""
 
     def __init__(self, readme=SOURCE / "server/README.md"):
         text = readme.read_text()
         section = re.search(r"^## Metrics\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-        if section is None:
-            raise ValueError(f"{readme} has no section Metrics")
+        rows = re.findall(r"^\| `(\w+)` \| (\w+) \|([\w, ]*)\|", section.group(1) if section else "",
+                          re.MULTILINE)
+        if not rows:
+            raise ValueError(f"{readme} has no section Metrics with a table")
         self._labels = dict(_OF_PROMETHEUS)
-        self._values = {}
-        for line in section.group(1).splitlines():
-            cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-            row = re.fullmatch(r"`(\w+)(?:\{([^}]*)\})?`", cells[0]) if len(cells) > 1 else None
-            if row is not None:
-                self._add(row.group(1), row.group(2) or "", cells[1])
-        if len(self._labels) == len(_OF_PROMETHEUS):
-            raise ValueError(f"{readme}: no row of the section Metrics names a metric")
+        for name, kind, labels in rows:
+            known = set(re.findall(r"\w+", labels))
+            if kind == "histogram":
+                self._labels[f"{name}_bucket"] = known | {"le"}
+                self._labels[f"{name}_sum"] = self._labels[f"{name}_count"] = known
+            else:
+                self._labels[name] = known
 
-    def _add(self, name, labels, kind):
-        names = [name]
-        known = {label.split("=")[0].strip() for label in labels.split(",") if label.strip()}
-        if "histogram" in kind:
-            names = [f"{name}_bucket", f"{name}_sum", f"{name}_count"]
-        for each in names:
-            self._labels[each] = known | ({"le"} if each.endswith("_bucket") else set())
-        # kind="solo"|"group"
-        for label in labels.split(","):
-            if "=" in label:
-                self._values[(name, label.split("=")[0].strip())] = set(
-                    re.findall(r'"([^"]*)"', label))
-
-    def names(self):
-        return set(self._labels) - set(_OF_PROMETHEUS)
-
-    def _closed(self, name, label):
+    @staticmethod
+    def _closed(name, label):
         """The values a label may have, or None where any will do."""
         proto = SOURCE / "proto"
         decisions = (proto / "lossscaler/v1/decision.proto").read_text()
-        if (name, label) in self._values:
-            return self._values[(name, label)]
+        if (name, label) in _VALUES:
+            return _VALUES[name, label]
         if label == "method":
             service = (proto / "lossscaler/v1/loss_scaler_service.proto").read_text()
             return set(re.findall(r"^\s*rpc (\w+)", service, re.MULTILINE))

@@ -13,15 +13,17 @@ from exported_metrics import Exported
 
 README = """# lossscalerd
 ## Metrics
-| name | type | what |
-|---|---|---|
-| `lossscaler_start_count` | gauge | starts |
-| `lossscaler_rpc_errors_total{method,reason}` | counter | errors |
-| `lossscaler_decisions_total{outcome,reason}` | counter | decisions |
-| `lossscaler_rpc_duration_seconds{method}` | histogram | durations |
-| `lossscaler_workers{state="pending"\\|"active"}` | gauge | workers |
+| name | type | labels | meaning |
+|---|---|---|---|
+| `lossscaler_start_count` | gauge | | Starts. |
+| `lossscaler_rpc_errors_total` | counter | method, reason | Errors. |
+| `lossscaler_decisions_total` | counter | outcome, reason | Decisions. |
+| `lossscaler_rpc_duration_seconds` | histogram | method | Durations. |
+| `lossscaler_workers` | gauge | state | Workers. |
+
+Here `lossscaler_prose` is no row.
 ## Log
-| `lossscaler_elsewhere` | gauge | is no row of the section |
+| `lossscaler_elsewhere` | gauge | | Another section. |
 """
 
 FINE = (
@@ -36,6 +38,7 @@ FINE = (
 FAULTY = {
     "lossscaler_starts": "the server exports no lossscaler_starts",
     "lossscaler_elsewhere": "the server exports no lossscaler_elsewhere",
+    "lossscaler_prose": "the server exports no lossscaler_prose",
     "process_threads": "the server exports no process_threads",
     "lossscaler_rpc_duration_seconds": "the server exports no lossscaler_rpc_duration_seconds",
     "lossscaler_start_count_bucket": "the server exports no lossscaler_start_count_bucket",
