@@ -8,6 +8,7 @@ usage: compose_test.py LOSSSCALERD [unittest arguments]
 Needs no Docker engine; docker-compose is a package of the section deploy.
 """
 
+import functools
 import os
 import pathlib
 import re
@@ -31,8 +32,8 @@ OBSERVED = "compose.observability.yaml"
 COMBINATIONS = (PLAIN, TLS, MTLS, PLAIN + (OBSERVED,), TLS + (OBSERVED,), MTLS + (OBSERVED,))
 
 
-def resolve(files, **variables):
-    """What docker-compose makes of the files."""
+@functools.cache
+def _resolved(files, **variables):
     command = ["docker-compose"]
     for file in files:
         command += ["-f", str(DOCKER / file)]
@@ -44,7 +45,12 @@ def resolve(files, **variables):
         raise AssertionError("docker-compose is missing: packages.txt, section deploy") from error
     if done.returncode != 0:
         raise AssertionError(f"docker-compose refuses {' '.join(files)}: {done.stderr}")
-    return yaml.safe_load(done.stdout)
+    return done.stdout
+
+
+def resolve(files, **variables):
+    """What docker-compose makes of the files."""
+    return yaml.safe_load(_resolved(files, **variables))
 
 
 def run_server(arguments, variables=None):
