@@ -315,6 +315,16 @@ class ObservabilityTest(unittest.TestCase):
         self.assertEqual(environment["GF_SECURITY_DISABLE_INITIAL_ADMIN_CREATION"], "true")
 
 
+class DocumentTest(unittest.TestCase):
+    def test_names_files_that_go_together(self):
+        text = (DOCKER / "README.md").read_text()
+        text += "".join(file.read_text() for file in sorted(DOCKER.glob("compose*.yaml")))
+        commands = re.findall(r"docker-compose((?: -f docker/\S+)+)", text)
+        named = {tuple(re.findall(r"docker/(\S+)", command)) for command in commands}
+        self.assertLessEqual(named, set(COMBINATIONS))
+        self.assertLessEqual({PLAIN, TLS, MTLS, PLAIN + (OBSERVED,)}, named)
+
+
 class FormatTest(unittest.TestCase):
     def test_both_generations_of_compose_take_the_files(self):
         files = sorted(DOCKER.glob("compose*.yaml"))
