@@ -64,21 +64,27 @@ helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace 
 {{- end }}
 
 {{/*
+Not empty if strangers are kept out and nobody on the way can listen.
+*/}}
+{{- define "lossscaler.protected" -}}
+{{- if and .Values.tls.existingSecret (or .Values.tokens.existingSecret .Values.tls.clientCA.existingSecret) -}}
+true
+{{- end }}
+{{- end }}
+
+{{/*
 Refuses values that would leave the server open without a word, or that contradict.
 */}}
 {{- define "lossscaler.check" -}}
 {{- $tls := .Values.tls.existingSecret }}
-{{- $mtls := .Values.tls.clientCA.existingSecret }}
-{{- $tokens := .Values.tokens.existingSecret }}
-{{- if and $mtls (not $tls) }}
+{{- if and .Values.tls.clientCA.existingSecret (not $tls) }}
 {{- fail "tls.clientCA.existingSecret is set, but without TLS no client shows a certificate: set tls.existingSecret too" }}
 {{- end }}
-{{- if not .Values.insecure }}
-{{- if not $tls }}
-{{- fail "nothing would protect the server: set tls.existingSecret, and tokens.existingSecret or tls.clientCA.existingSecret; or, on a network on which everyone is trusted, insecure=true" }}
-{{- else if not (or $tokens $mtls) }}
+{{- if not (or .Values.insecure (include "lossscaler.protected" .)) }}
+{{- if $tls }}
 {{- fail "TLS is on, but anyone could call: set tokens.existingSecret or tls.clientCA.existingSecret too; or, on a network on which everyone is trusted, insecure=true" }}
 {{- end }}
+{{- fail "nothing would protect the server: set tls.existingSecret, and tokens.existingSecret or tls.clientCA.existingSecret; or, on a network on which everyone is trusted, insecure=true" }}
 {{- end }}
 {{- $instead := dict
   "listen" "listenHost" "admin_listen" "listenHost" "insecure" "insecure" "admin_insecure" "networkPolicy.metrics"
