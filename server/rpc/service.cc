@@ -20,7 +20,6 @@
 #include "rpc/unscale_reactor.h"
 #include "rpc/watch_reactor.h"
 #include "sessions/byte_budget.h"
-#include "sessions/participants.h"
 #include "sessions/stream_admission.h"
 
 namespace lossscaler::server {
@@ -170,7 +169,7 @@ class LossScalerServiceImpl final : public Base {
       dependencies_.spare_threads->NeedForVotes();
     }
     return new ParticipateReactor(context, {.registry = registry(),
-                                            .participants = &participants_,
+                                            .participants = registry()->participants(),
                                             .watchdog = &watchdog_,
                                             .gate = gate()});
   }
@@ -223,7 +222,6 @@ class LossScalerServiceImpl final : public Base {
   const ServiceDependencies dependencies_;
   StreamAdmission admission_;
   ByteBudget watchers_;
-  Participants participants_;
   IdleWatchdog watchdog_;
 };
 

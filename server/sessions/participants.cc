@@ -5,9 +5,42 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <utility>
 
+#include "sessions/participation.h"
+
 namespace lossscaler::server {
+
+void Participants::Expect(const std::shared_ptr<Participation>& stream) {
+  absl::Status drained;
+  {
+    MutexLock lock(&mutex_);
+    if (!drained_) {
+      expected_.insert(stream);
+      return;
+    }
+    drained = *drained_;
+  }
+  stream->End(drained);
+}
+
+void Participants::Opening(const std::shared_ptr<Participation>& stream) {
+  MutexLock lock(&mutex_);
+  expected_.erase(stream);
+}
+
+void Participants::Drain(const absl::Status& error) {
+  std::set<std::shared_ptr<Participation>> silent;
+  {
+    MutexLock lock(&mutex_);
+    drained_ = error;
+    silent.swap(expected_);
+  }
+  for (const std::shared_ptr<Participation>& stream : silent) {
+    stream->End(error);
+  }
+}
 
 std::shared_ptr<Participation> Participants::Seat(
     const Session* session, std::int64_t incarnation,

@@ -85,6 +85,7 @@ void Registry::Drain(const absl::Status& error) {
     sessions = sessions_;
   }
   for (const auto& [name, session] : sessions) session->Drain(error);
+  participants_.Drain(error);
 }
 
 void Registry::Create(CreateRequest request,

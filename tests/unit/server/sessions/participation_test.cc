@@ -357,5 +357,20 @@ TEST_F(ParticipationTest, IdlenessIsBeingUnopenedOrNotTakingAnAnswer) {
   EXPECT_EQ(line.stream().LookForIdleness(), Idleness::kNone);
 }
 
+TEST_F(ParticipationTest, TheDrainEndsOnlyStreamsThatHaveNotBeenOpened) {
+  const std::vector<WorkerRef> workers = Group(1);
+  Line silent(&participants_);
+  const std::unique_ptr<Line> open = Open(workers[0]);
+  const absl::Status error = MakeError(Reason::kDraining, "over");
+  participants_.Drain(error);
+  EXPECT_EQ(silent.ended(), error);
+  EXPECT_EQ(open->ended(), std::nullopt);
+
+  // One that the gate let in just before it closed.
+  Line late(&participants_);
+  EXPECT_EQ(late.ended(), error);
+  EXPECT_FALSE(late.reading());
+}
+
 }  // namespace
 }  // namespace lossscaler::server
