@@ -27,6 +27,7 @@
 #include "ops/config.h"
 #include "ops/exit_code.h"
 #include "ops/health_monitor.h"
+#include "ops/listener.h"
 #include "ops/ready_file.h"
 #include "ops/spare_threads.h"
 #include "ops/unix_socket_lock.h"
@@ -95,6 +96,7 @@ class App {
   std::unique_ptr<grpc::Service> service_;
   std::vector<ListenAddress> listen_;
   std::vector<std::unique_ptr<UnixSocketLock>> socket_locks_;
+  Listener listener_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::string> addresses_;
   std::unique_ptr<HealthMonitor> store_health_;

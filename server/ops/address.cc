@@ -7,13 +7,11 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
+#include <cstdint>
 #include <optional>
 
 #include "absl/status/status.h"
@@ -121,39 +119,27 @@ std::string ListenAddress::WithPort(int port) const {
                 : absl::StrCat(host_, ":", port);
 }
 
-std::string WhyNotBindable(const ListenAddress& address) {
-  sockaddr_storage storage{};
-  socklen_t size = 0;
-  if (address.is_unix()) {
-    // Binding would leave a file behind; the folder is the usual reason.
-    const std::string folder = address.path().substr(
-        0, std::max<std::size_t>(address.path().rfind('/'), 1));
-    return access(folder.c_str(), W_OK | X_OK) == 0 ? "" : strerror(errno);
-  }
-  const std::string text = address.WithPort(address.port());
-  const std::string host = text.substr(0, text.rfind(':'));
-  if (host.starts_with('[')) {
-    auto* const v6 = reinterpret_cast<sockaddr_in6*>(&storage);
+SocketAddress ListenAddress::ToSocketAddress() const {
+  SocketAddress address;
+  if (is_unix()) {
+    auto* const name = reinterpret_cast<sockaddr_un*>(&address.storage);
+    name->sun_family = AF_UNIX;
+    path_.copy(name->sun_path, kMaxUnixPath);
+    address.size = sizeof(*name);
+  } else if (is_v6_) {
+    auto* const v6 = reinterpret_cast<sockaddr_in6*>(&address.storage);
     v6->sin6_family = AF_INET6;
-    v6->sin6_port = htons(static_cast<std::uint16_t>(address.port()));
-    inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(),
-              &v6->sin6_addr);
-    size = sizeof(*v6);
+    v6->sin6_port = htons(static_cast<std::uint16_t>(port_));
+    inet_pton(AF_INET6, host_.c_str(), &v6->sin6_addr);
+    address.size = sizeof(*v6);
   } else {
-    auto* const v4 = reinterpret_cast<sockaddr_in*>(&storage);
+    auto* const v4 = reinterpret_cast<sockaddr_in*>(&address.storage);
     v4->sin_family = AF_INET;
-    v4->sin_port = htons(static_cast<std::uint16_t>(address.port()));
-    inet_pton(AF_INET, host.c_str(), &v4->sin_addr);
-    size = sizeof(*v4);
+    v4->sin_port = htons(static_cast<std::uint16_t>(port_));
+    inet_pton(AF_INET, host_.c_str(), &v4->sin_addr);
+    address.size = sizeof(*v4);
   }
-  const int fd = socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return strerror(errno);
-  const int on = 1;
-  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  const int result = bind(fd, reinterpret_cast<sockaddr*>(&storage), size);
-  const std::string why = result == 0 ? "" : strerror(errno);
-  close(fd);
-  return why;
+  return address;
 }
 
 }  // namespace lossscaler::server

@@ -14,12 +14,24 @@
 #ifndef LOSSSCALER_SERVER_OPS_ADDRESS_H_
 #define LOSSSCALER_SERVER_OPS_ADDRESS_H_
 
+#include <sys/socket.h>
+
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
 
 namespace lossscaler::server {
+
+// An address as the operating system wants it.
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+
+  const sockaddr* get() const {
+    return reinterpret_cast<const sockaddr*>(&storage);
+  }
+};
 
 class ListenAddress {
  public:
@@ -37,6 +49,7 @@ class ListenAddress {
   // As gRPC and clients want it; with another port for TCP.
   std::string ToString() const { return WithPort(port_); }
   std::string WithPort(int port) const;
+  SocketAddress ToSocketAddress() const;
 
  private:
   ListenAddress() = default;
@@ -47,10 +60,6 @@ class ListenAddress {
   bool local_ = false;
   int port_ = 0;
 };
-
-// "" if the address can be bound now, or the operating system's reason why
-// not. Only for messages: somebody else may take it right after.
-std::string WhyNotBindable(const ListenAddress& address);
 
 }  // namespace lossscaler::server
 

@@ -16,6 +16,7 @@ NOT_EXECUTED = {
     r"\./run fuzz( .*)?": ".ci/run runs it",
     r"\./run bench( .*)?": "the tests Bench.* run what it runs, for a moment",
     r"\./run soak( .*)?": "the test Soak.share runs a share of it",
+    r"\./run load( .*)?": "the test Load.share runs a share of it",
     r"build/dev/tests/fault/group/group_soak --check .*": "is for what a failed soak has left",
     r"bash \.ci/run": "runs this test",
     r"bash tests/install/fresh_machine\.sh .*": "is run by hand before a release: it needs root and debootstrap",

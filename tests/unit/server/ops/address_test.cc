@@ -3,10 +3,6 @@
 
 #include "ops/address.h"
 
-#include <arpa/inet.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -95,28 +91,6 @@ TEST(ListenAddress, PutsTheRealPortInPlace) {
   EXPECT_EQ(ListenAddress::Parse("127.0.0.1:0")->WithPort(7), "127.0.0.1:7");
   EXPECT_EQ(ListenAddress::Parse("[::1]:0")->WithPort(7), "[::1]:7");
   EXPECT_EQ(ListenAddress::Parse("unix:/x")->WithPort(1), "unix:/x");
-}
-
-TEST(WhyNotBindable, NamesThePortInUse) {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in name{};
-  name.sin_family = AF_INET;
-  name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(name);
-  ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&name), size), 0);
-  ASSERT_EQ(listen(fd, 1), 0);
-  ASSERT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&name), &size), 0);
-  const auto taken =
-      ListenAddress::Parse(absl::StrCat("127.0.0.1:", ntohs(name.sin_port)));
-  ASSERT_THAT(taken, IsOk());
-  EXPECT_EQ(WhyNotBindable(*taken), "Address already in use");
-  close(fd);
-}
-
-TEST(WhyNotBindable, FreePortAndWritableFolderAreFine) {
-  EXPECT_EQ(WhyNotBindable(*ListenAddress::Parse("127.0.0.1:0")), "");
-  EXPECT_EQ(WhyNotBindable(*ListenAddress::Parse("unix:/nowhere/x")),
-            "No such file or directory");
 }
 
 }  // namespace
