@@ -65,8 +65,11 @@ void CallGate::SignalIfEmpty() {
 }
 
 void CallGate::Close() {
-  MutexLock lock(&mutex_);
-  closed_ = true;
+  {
+    MutexLock lock(&mutex_);
+    closed_ = true;
+  }
+  refusals_.End();
 }
 
 bool CallGate::WaitUntilEmpty(absl::Duration timeout) {

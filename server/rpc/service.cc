@@ -168,10 +168,11 @@ class LossScalerServiceImpl final : public Base {
     if (dependencies_.spare_threads != nullptr) {
       dependencies_.spare_threads->NeedForVotes();
     }
-    return new ParticipateReactor(context, {.registry = registry(),
-                                            .participants = registry()->participants(),
-                                            .watchdog = &watchdog_,
-                                            .gate = gate()});
+    return new ParticipateReactor(context,
+                                  {.registry = registry(),
+                                   .participants = registry()->participants(),
+                                   .watchdog = &watchdog_,
+                                   .gate = gate()});
   }
 
   ServerUnaryReactor* LeaveSession(

@@ -33,8 +33,12 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
     return reactor;
   }
   handler([reactor, gate](const absl::Status& status) {
-    reactor->Finish(ToGrpcStatus(status));
-    gate->Leave();
+    const auto finish = [reactor, gate, status] {
+      reactor->Finish(ToGrpcStatus(status));
+      gate->Leave();
+    };
+    if (!absl::IsResourceExhausted(status)) return finish();
+    gate->refusals().Refuse(finish);
   });
   return reactor;
 }

@@ -22,6 +22,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "lossscaler/sync/mutex.h"
+#include "sessions/limits.h"
 
 namespace lossscaler::server {
 
@@ -30,12 +31,13 @@ class Session;
 
 class Participants {
  public:
-  Participants() = default;
+  explicit Participants(const Limits& limits = {}) : limits_(limits) {}
   Participants(const Participants&) = delete;
   Participants& operator=(const Participants&) = delete;
 
   // `stream` has begun, and has not been opened until Opening(). Ended at once
-  // after Drain().
+  // after Drain(), and with TOO_MANY_STREAMS and RetryInfo if
+  // limits.max_unopened_streams wait.
   void Expect(const std::shared_ptr<Participation>& stream)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // `stream` is being opened, or has ended without.
@@ -60,6 +62,7 @@ class Participants {
   std::int64_t size() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  const Limits limits_;
   mutable Mutex mutex_;
   std::set<std::shared_ptr<Participation>> expected_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Status> drained_ ABSL_GUARDED_BY(mutex_);

@@ -54,6 +54,7 @@ Registry::Registry(Store* store, const Limits& limits, World world)
                    .alarm = &alarm_,
                    .monotonic = std::move(world.monotonic),
                    .new_token = std::move(world.new_token)},
+      participants_(limits),
       alarm_(environment_.monotonic) {}
 
 absl::Status Registry::Load() {

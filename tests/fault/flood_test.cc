@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -36,11 +37,6 @@
 namespace lossscaler::testing {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::Contains;
-using ::testing::Each;
-using ::testing::Ge;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Key;
 using ::testing::Optional;
@@ -56,7 +52,7 @@ constexpr int kMaxUnscaleStreams = 4;
 constexpr std::int64_t kMaxBytes = 16 << 20;
 constexpr int kMaxTensors = 8;
 constexpr int kMaxWatchers = 1'024;
-constexpr int kMaxOpenCalls = 10'000;
+constexpr std::size_t kMaxUnopened = 4'096;
 constexpr int kMaxLosses = 65'536;
 constexpr int kMaxParts = 64;
 // The largest chunk of float32: 4 MiB less 64 KiB.
@@ -360,40 +356,64 @@ TEST_F(FloodTest, OfCallsThatAreRefusedOnManyConnections) {
   EXPECT_TRUE(clients_.Train(20));
 }
 
-// An Update of a group that waits for the others' votes.
-class WaitingUpdate {
+// A Participate stream that says nothing.
+class SilentStream final
+    : public Held,
+      private grpc::ClientBidiReactor<v1::ParticipateRequest,
+                                      v1::ParticipateResponse> {
  public:
-  WaitingUpdate(Stub* stub, const v1::UpdateRequest& request)
-      : request_(request) {
-    context_.set_deadline(std::chrono::system_clock::now() +
-                          2 * kFloodPatience);
-    stub->async()->Update(&context_, &request_, &response_,
-                          [this](const grpc::Status& status) {
-                            MutexLock lock(&mutex_);
-                            status_ = ToAbsl(status);
-                            done_ = true;
-                            ended_.SignalAll();
-                          });
+  explicit SilentStream(Stub* stub) {
+    stub->async()->Participate(&context_, this);
+    StartRead(&response_);
+    StartCall();
   }
-  ~WaitingUpdate() {
+  ~SilentStream() override {
     context_.TryCancel();
     MutexLock lock(&mutex_);
-    while (!done_) ended_.Wait(&mutex_);
+    while (!done_) changed_.Wait(&mutex_);
   }
-  absl::Status ended() {
+
+  absl::Status AwaitEnd() {
+    MutexLock lock(&mutex_);
+    while (!done_) changed_.Wait(&mutex_);
+    return status_;
+  }
+  absl::Status ended() override {
     MutexLock lock(&mutex_);
     return status_;
   }
 
  private:
+  void OnDone(const grpc::Status& status) override {
+    MutexLock lock(&mutex_);
+    status_ = ToAbsl(status);
+    done_ = true;
+    changed_.SignalAll();
+  }
+
   grpc::ClientContext context_;
-  const v1::UpdateRequest request_;
-  v1::UpdateResponse response_;
+  v1::ParticipateResponse response_;
   Mutex mutex_;
-  CondVar ended_;
+  CondVar changed_;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
   bool done_ ABSL_GUARDED_BY(mutex_) = false;
 };
+
+// They would hold the places of calls, and with them everybody's.
+TEST_F(FloodTest, OfStreamsThatAreNotOpened) {
+  bool refused = false;
+  ASSERT_TRUE(PollUntil(kFloodPatience, [&] {
+    for (int i = 0; i < 500; ++i) {
+      held_.push_back(std::make_unique<SilentStream>(stub_.get()));
+    }
+    for (const auto& stream : held_) refused |= !stream->ended().ok();
+    return refused;
+  }));
+  EXPECT_GE(held_.size(), kMaxUnopened);
+  ExpectSteadyRefusal([&] { return SilentStream(stub_.get()).AwaitEnd(); },
+                      Reason::kTooManyStreams,
+                      {{"streams", "4096"}, {"limit", "4096"}});
+}
 
 // A server that may have 256 files open.
 class ConnectionsFloodTest : public ::testing::Test {
@@ -438,58 +458,13 @@ TEST_F(ConnectionsFloodTest, IsCutOffAndLeavesEverybodyElseTheirs) {
   }
   EXPECT_THAT(clients.Stop(), IsEmpty());
   // Who comes when they have gone is let in.
-  SteadyClients later(server_->address());
-  EXPECT_TRUE(later.Train(20));
+  grpc::ClientContext context;
+  v1::GetServerInfoRequest request;
+  v1::GetServerInfoResponse response;
+  EXPECT_THAT(ToAbsl(ConnectTo(server_->address())
+                         ->GetServerInfo(&context, request, &response)),
+              IsOk());
   EXPECT_THAT(server_->Stop(), Optional(0)) << server_->Log();
-}
-
-// The places for calls are everybody's: who has a stream keeps it, and whose
-// calls are answered at once is asked to wait, which the library does.
-class OpenCallsFloodTest : public FloodTest {
- protected:
-  void TearDown() override {
-    EXPECT_TRUE(clients_.Train(20));
-    EXPECT_THAT(clients_.Stop(),
-                Each(AllOf(HasSubstr("solo waits"), HasSubstr("calls open"))));
-    EXPECT_THAT(server_.Stop(), Optional(0)) << server_.Log();
-  }
-};
-
-TEST_F(OpenCallsFloodTest, IsRefusedAndWorkersGoOnVoting) {
-  for (int rank = 0; rank < 3; ++rank) ASSERT_THAT(Join(rank), IsOk());
-  v1::GetSessionRequest get;
-  get.set_session("group");
-  v1::GetSessionResponse group;
-  ASSERT_THAT(Call(&Stub::GetSession, get, &group), IsOk());
-  v1::UpdateRequest vote;
-  vote.set_session("group");
-  vote.set_worker("rank-0");
-  vote.set_incarnation(1);
-  vote.set_step(1);
-  vote.set_verdict(v1::VERDICT_FINITE);
-  vote.set_scale_used(2);
-  vote.mutable_base()->set_session_uid(group.session().uid());
-  const std::unique_ptr<Stub> second = ConnectTo(server_.address());
-  std::vector<std::unique_ptr<WaitingUpdate>> waiting;
-  absl::Status refused;
-  ASSERT_TRUE(PollUntil(kFloodPatience, [&] {
-    for (int i = 0; i < 500; ++i) {
-      waiting.push_back(std::make_unique<WaitingUpdate>(
-          waiting.size() % 2 == 0 ? stub_.get() : second.get(), vote));
-    }
-    for (const auto& update : waiting) {
-      refused = update->ended();
-      if (!refused.ok()) return true;
-    }
-    return false;
-  }));
-  EXPECT_THAT(refused, IsError(Reason::kTooManyCalls));
-  EXPECT_EQ(MetadataOf(refused),
-            (Metadata{{"open", absl::StrCat(kMaxOpenCalls)},
-                      {"limit", absl::StrCat(kMaxOpenCalls)}}));
-  EXPECT_THAT(RetryDelayOf(refused), Optional(Ge(absl::Seconds(1))));
-  EXPECT_GE(waiting.size(), kMaxOpenCalls);
-  EXPECT_TRUE(clients_.TrainGroup(20));
 }
 
 }  // namespace

@@ -45,6 +45,72 @@ void HostilePeer::Send(std::string_view bytes) {
   }
 }
 
+std::int64_t HostilePeer::SendData(std::int64_t bytes,
+                                   std::chrono::seconds limit) {
+  using http2::FrameType;
+  // RFC 9113, 6.5.2 and 6.9; the server's settings may raise that of streams.
+  constexpr std::int64_t kFirstWindow = 65'535;
+  constexpr std::int64_t kFrame = 16'384;
+  const std::string frame =
+      http2::Frame(FrameType::kData, 0, 1, std::string(kFrame, 'x'));
+  std::int64_t connection_window = kFirstWindow;
+  std::int64_t stream_window = kFirstWindow;
+  std::size_t read = 0;
+  bool ended = false;
+  const auto number = [this](std::size_t at, std::size_t size) {
+    std::uint32_t value = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      value = value << 8 | static_cast<std::uint8_t>(heard_[at + i]);
+    }
+    return value;
+  };
+  const auto hear = [&] {
+    ended = !Listen() || ended;
+    while (heard_.size() - read >= 9 &&
+           heard_.size() - read >= 9 + number(read, 3)) {
+      const std::size_t payload = read + 9;
+      const std::size_t length = number(read, 3);
+      const std::uint32_t stream = number(read + 5, 4);
+      switch (static_cast<FrameType>(heard_[read + 3])) {
+        case FrameType::kWindowUpdate:
+          (stream == 0 ? connection_window : stream_window) +=
+              number(payload, 4);
+          break;
+        case FrameType::kSettings:
+          for (std::size_t i = payload; i < payload + length; i += 6) {
+            if (number(i, 2) == 4) {
+              stream_window += number(i + 2, 4) - kFirstWindow;
+            }
+          }
+          break;
+        case FrameType::kHeaders:
+        case FrameType::kReset:
+        case FrameType::kGoAway:
+          ended = true;
+          break;
+        default:
+          break;
+      }
+      read = payload + length;
+    }
+  };
+  std::int64_t sent = 0;
+  while (sent < bytes) {
+    const bool ready = PollUntil(limit, [&] {
+      hear();
+      return ended || (connection_window >= kFrame && stream_window >= kFrame);
+    });
+    if (ended || !ready ||
+        !SendAll(socket_, frame.data(), static_cast<ssize_t>(frame.size()))) {
+      break;
+    }
+    connection_window -= kFrame;
+    stream_window -= kFrame;
+    sent += kFrame;
+  }
+  return sent;
+}
+
 bool HostilePeer::Listen() {
   char bytes[4096];
   while (true) {

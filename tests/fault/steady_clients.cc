@@ -57,11 +57,8 @@ void SteadyClients::Notice(Who who, const std::string& what) {
 }
 
 bool SteadyClients::Train(int decisions) {
-  return Await(kSoloTrainer, decisions) && TrainGroup(decisions);
-}
-
-bool SteadyClients::TrainGroup(int decisions) {
-  return Await(kFirstWorker, decisions) && Await(kSecondWorker, decisions);
+  return Await(kSoloTrainer, decisions) && Await(kFirstWorker, decisions) &&
+         Await(kSecondWorker, decisions);
 }
 
 bool SteadyClients::Await(Who who, int decisions) {

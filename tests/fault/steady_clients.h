@@ -39,8 +39,6 @@ class SteadyClients {
   // Waits until each has had so many decisions more; false if one gets none for
   // half a minute.
   bool Train(int decisions);
-  // The same for the group alone.
-  bool TrainGroup(int decisions);
 
   // Ends them. What any of them noticed of the others: every error, every
   // decision that is not APPLY, and whatever it had to wait for and try again.

@@ -14,6 +14,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "lossscaler/sync/mutex.h"
 #include "lossscaler/v1/loss_scaler_service.grpc.pb.h"
 

@@ -4,6 +4,7 @@
 #include "sessions/participation.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -370,6 +371,27 @@ TEST_F(ParticipationTest, TheDrainEndsOnlyStreamsThatHaveNotBeenOpened) {
   Line late(&participants_);
   EXPECT_EQ(late.ended(), error);
   EXPECT_FALSE(late.reading());
+}
+
+TEST_F(ParticipationTest, StreamsThatAreNotOpenedHaveALimitOfTheirOwn) {
+  const std::vector<WorkerRef> workers = Group(1);
+  Participants two(
+      Limits{.max_unopened_streams = 2, .retry_delay = absl::Seconds(3)});
+  Line first(&two);
+  Line second(&two);
+  Line third(&two);
+  ASSERT_TRUE(third.ended());
+  EXPECT_THAT(*third.ended(), IsError(Reason::kTooManyStreams));
+  EXPECT_EQ(RetryDelayOf(*third.ended()), absl::Seconds(3));
+  EXPECT_EQ(MetadataOf(*third.ended()), (std::map<std::string, std::string>{
+                                            {"streams", "2"}, {"limit", "2"}}));
+  // One that is opened takes no such place, nor does one that has gone.
+  first.Message().TakeOpen(session_, workers[0]);
+  second.stream().Abandon();
+  Line fourth(&two);
+  Line fifth(&two);
+  EXPECT_EQ(fourth.ended(), std::nullopt);
+  EXPECT_EQ(fifth.ended(), std::nullopt);
 }
 
 }  // namespace
