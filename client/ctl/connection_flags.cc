@@ -59,8 +59,15 @@ constexpr ConnectionSetting kToken = {"", "LOSSSCALER_TOKEN", "TOKEN",
                                       "the token itself; it has no flag",
                                       nullptr};
 
-constexpr ConnectionSetting kSettings[] = {
-    kAddress, kDeadline, kTls, kCa, kCertificate, kKey, kTokenFile, kToken};
+constexpr ConnectionSetting kCallId = {
+    "--call-id", "LOSSSCALER_CALL_ID", "ID",
+    "send this with every call, for the log of the server: at most 128 "
+    "printable characters without blanks",
+    &Flags::call_id};
+
+constexpr ConnectionSetting kSettings[] = {kAddress,   kDeadline,    kTls,
+                                           kCa,        kCertificate, kKey,
+                                           kTokenFile, kToken,       kCallId};
 
 // A value and what gave it, for errors.
 struct Found {
@@ -178,6 +185,7 @@ absl::StatusOr<ClientOptions> MakeClientOptions(const ConnectionFlags& flags) {
   if (Found address = Find(flags, kAddress); !address.value.empty()) {
     options.address = std::move(address.value);
   }
+  options.call_id = Find(flags, kCallId).value;
   absl::Status status = SetDeadline(flags, &options);
   if (status.ok()) status = SetTls(flags, &options);
   if (status.ok()) status = SetToken(flags, &options);

@@ -27,6 +27,7 @@ struct ConnectionFlags {
   std::string key_file;
   std::string tls;
   std::string token_file;
+  std::string call_id;
 };
 
 // A setting that has a flag, a variable, or both. The flag wins.

@@ -47,7 +47,7 @@ absl::StatusOr<bool> IsServing(const ClientOptions& options,
   const auto stub =
       grpc::health::v1::Health::NewStub(internal::MakeChannel(options));
   grpc::ClientContext context;
-  internal::AddToken(options, &context);
+  internal::AddHeaders(options, &context);
   const bool waits = wait > absl::ZeroDuration();
   context.set_wait_for_ready(waits);
   context.set_deadline(

@@ -59,7 +59,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
 start_server() {
-  local command=("$lossscalerd" --store "sqlite:$dir/store")
+  local command=("$lossscalerd" --store "sqlite:$dir/store" --admin-listen 127.0.0.1:0)
   rm -f -- "$dir/address"
   "${command[@]}" --listen "${LOSSSCALER_DEMO_LISTEN:-127.0.0.1:0}" --ready-file "$dir/address" \
     >"$log" 2>&1 </dev/null &

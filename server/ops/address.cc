@@ -119,27 +119,26 @@ std::string ListenAddress::WithPort(int port) const {
                 : absl::StrCat(host_, ":", port);
 }
 
-SocketAddress ListenAddress::ToSocketAddress() const {
-  SocketAddress address;
+socklen_t ListenAddress::ToSocketAddress(sockaddr_storage* storage) const {
+  *storage = {};
   if (is_unix()) {
-    auto* const name = reinterpret_cast<sockaddr_un*>(&address.storage);
+    auto* const name = reinterpret_cast<sockaddr_un*>(storage);
     name->sun_family = AF_UNIX;
     path_.copy(name->sun_path, kMaxUnixPath);
-    address.size = sizeof(*name);
-  } else if (is_v6_) {
-    auto* const v6 = reinterpret_cast<sockaddr_in6*>(&address.storage);
+    return sizeof(*name);
+  }
+  if (is_v6_) {
+    auto* const v6 = reinterpret_cast<sockaddr_in6*>(storage);
     v6->sin6_family = AF_INET6;
     v6->sin6_port = htons(static_cast<std::uint16_t>(port_));
     inet_pton(AF_INET6, host_.c_str(), &v6->sin6_addr);
-    address.size = sizeof(*v6);
-  } else {
-    auto* const v4 = reinterpret_cast<sockaddr_in*>(&address.storage);
-    v4->sin_family = AF_INET;
-    v4->sin_port = htons(static_cast<std::uint16_t>(port_));
-    inet_pton(AF_INET, host_.c_str(), &v4->sin_addr);
-    address.size = sizeof(*v4);
+    return sizeof(*v6);
   }
-  return address;
+  auto* const v4 = reinterpret_cast<sockaddr_in*>(storage);
+  v4->sin_family = AF_INET;
+  v4->sin_port = htons(static_cast<std::uint16_t>(port_));
+  inet_pton(AF_INET, host_.c_str(), &v4->sin_addr);
+  return sizeof(*v4);
 }
 
 }  // namespace lossscaler::server

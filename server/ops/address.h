@@ -23,16 +23,6 @@
 
 namespace lossscaler::server {
 
-// An address as the operating system wants it.
-struct SocketAddress {
-  sockaddr_storage storage{};
-  socklen_t size = 0;
-
-  const sockaddr* get() const {
-    return reinterpret_cast<const sockaddr*>(&storage);
-  }
-};
-
 class ListenAddress {
  public:
   // INVALID_ARGUMENT with a message that says what is allowed.
@@ -49,7 +39,9 @@ class ListenAddress {
   // As gRPC and clients want it; with another port for TCP.
   std::string ToString() const { return WithPort(port_); }
   std::string WithPort(int port) const;
-  SocketAddress ToSocketAddress() const;
+
+  // The address as the operating system wants it; returns its size.
+  socklen_t ToSocketAddress(sockaddr_storage* storage) const;
 
  private:
   ListenAddress() = default;

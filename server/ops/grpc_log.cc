@@ -6,7 +6,7 @@
 #include <string>
 
 #include "grpc/support/log.h"
-#include "ops/log.h"
+#include "ops/limited_log.h"
 
 namespace lossscaler::server {
 namespace {
@@ -27,10 +27,11 @@ LogLevel LevelOf(gpr_log_severity severity) {
 
 void Forward(gpr_log_func_args* args) {
   const std::string_view path = args->file;
-  Log(LevelOf(args->severity), "grpc",
-      {{"message", args->message},
-       {"file", path.substr(path.rfind('/') + 1)},
-       {"line", args->line}});
+  // Anybody who connects and sends garbage makes gRPC say so.
+  LimitedLog(LevelOf(args->severity), "grpc",
+             {{"message", args->message},
+              {"file", path.substr(path.rfind('/') + 1)},
+              {"line", args->line}});
 }
 
 }  // namespace

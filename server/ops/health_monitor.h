@@ -12,11 +12,11 @@
 
 #include <functional>
 #include <optional>
-#include <thread>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "lossscaler/sync/mutex.h"
+#include "ops/repeater.h"
 
 namespace lossscaler::server {
 
@@ -27,34 +27,28 @@ class HealthMonitor {
 
   // Neither callable may call the monitor.
   HealthMonitor(Probe probe, Report report);
-  // Stops.
-  ~HealthMonitor();
   HealthMonitor(const HealthMonitor&) = delete;
   HealthMonitor& operator=(const HealthMonitor&) = delete;
 
   // Probes once, on the calling thread. Reports the first answer, and every
   // change between OK and not OK.
-  void Check() ABSL_LOCKS_EXCLUDED(check_mutex_);
+  void Check() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Checks every `interval` from now on, on a thread of its own. Once at most.
-  void Start(absl::Duration interval);
+  void Start(absl::Duration interval) { repeater_.Start(interval); }
 
   // Ends the thread; no report comes after. May be repeated.
-  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Stop() { repeater_.Stop(); }
 
  private:
-  void Run(absl::Duration interval) ABSL_LOCKS_EXCLUDED(mutex_);
-
   const Probe probe_;
   const Report report_;
 
-  Mutex check_mutex_;
-  std::optional<bool> last_ok_ ABSL_GUARDED_BY(check_mutex_);
-
   Mutex mutex_;
-  CondVar stop_;
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread thread_;
+  std::optional<bool> last_ok_ ABSL_GUARDED_BY(mutex_);
+
+  // Stops before the rest goes.
+  Repeater repeater_;
 };
 
 }  // namespace lossscaler::server

@@ -46,9 +46,10 @@ Listener::~Listener() {
 }
 
 absl::StatusOr<int> Listener::Listen(const ListenAddress& address, Take take) {
-  const SocketAddress bound = address.ToSocketAddress();
-  const int fd = socket(bound.get()->sa_family,
-                        SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  sockaddr_storage name;
+  const socklen_t size = address.ToSocketAddress(&name);
+  const int fd =
+      socket(name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return SystemError(errno);
   const int on = 1;
   if (!address.is_unix()) {
@@ -56,10 +57,10 @@ absl::StatusOr<int> Listener::Listen(const ListenAddress& address, Take take) {
     // Connections inherit it.
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   }
-  sockaddr_storage name{};
-  socklen_t size = sizeof(name);
-  if (bind(fd, bound.get(), bound.size) != 0 || listen(fd, SOMAXCONN) != 0 ||
-      getsockname(fd, reinterpret_cast<sockaddr*>(&name), &size) != 0) {
+  auto* const bound = reinterpret_cast<sockaddr*>(&name);
+  socklen_t room = sizeof(name);
+  if (bind(fd, bound, size) != 0 || listen(fd, SOMAXCONN) != 0 ||
+      getsockname(fd, bound, &room) != 0) {
     const int error = errno;
     close(fd);
     return SystemError(error);

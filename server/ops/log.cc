@@ -7,8 +7,10 @@
 #include <atomic>
 #include <cctype>
 #include <memory>
+#include <type_traits>
+#include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "nlohmann/json.hpp"
 #include "spdlog/logger.h"
@@ -64,8 +66,12 @@ std::string Dump(const Json& json) {
 Json ToJson(const LogField& field) {
   return std::visit(
       [](const auto& value) -> Json {
-        if constexpr (std::same_as<decltype(value), const std::string_view&>) {
+        using Value = std::remove_cvref_t<decltype(value)>;
+        if constexpr (std::same_as<Value, std::string_view>) {
           return std::string(value);
+        } else if constexpr (std::same_as<Value,
+                                          std::span<const std::string>>) {
+          return std::vector<std::string>(value.begin(), value.end());
         } else {
           return value;
         }
@@ -75,15 +81,24 @@ Json ToJson(const LogField& field) {
 
 // As it is if a reader and a splitter at spaces see where it ends; otherwise
 // quoted as in JSON.
-std::string TextValue(const LogField& field) {
-  const Json json = ToJson(field);
-  const auto* const text = std::get_if<std::string_view>(&field.value);
+std::string TextOrQuoted(std::string_view text) {
   const bool plain =
-      text != nullptr && !text->empty() &&
-      std::all_of(text->begin(), text->end(), [](unsigned char c) {
+      !text.empty() &&
+      std::all_of(text.begin(), text.end(), [](unsigned char c) {
         return std::isgraph(c) != 0 && c != '"' && c != '\\' && c != '=';
       });
-  return plain ? std::string(*text) : Dump(json);
+  return plain ? std::string(text) : Dump(std::string(text));
+}
+
+std::string TextValue(const LogField& field) {
+  if (const auto* text = std::get_if<std::string_view>(&field.value)) {
+    return TextOrQuoted(*text);
+  }
+  if (const auto* names =
+          std::get_if<std::span<const std::string>>(&field.value)) {
+    return TextOrQuoted(absl::StrJoin(*names, ","));
+  }
+  return Dump(ToJson(field));
 }
 
 }  // namespace
@@ -107,9 +122,13 @@ void ConfigureLog(LogFormat format, LogLevel level) {
   TheOutput().logger.set_level(SpdlogLevel(level));
 }
 
+bool LogEnabled(LogLevel level) {
+  return TheOutput().logger.should_log(SpdlogLevel(level));
+}
+
 void Log(LogLevel level, std::string_view event, LogFields fields) {
+  if (!LogEnabled(level)) return;
   Output& output = TheOutput();
-  if (!output.logger.should_log(SpdlogLevel(level))) return;
   const std::string line =
       FormatLogLine(output.format, absl::Now(), level, event, fields);
   output.logger.log(SpdlogLevel(level),

@@ -9,6 +9,8 @@
 //   {"time":"2026-11-30T07:04:20.061Z","level":"info",
 //    "event":"session_created","session":"team/run"}       (on one line)
 //
+// A list of names is an array in JSON, and names joined by commas in text.
+//
 // A line stays one line and a JSON line stays valid JSON whatever the values
 // contain: control characters are escaped, bytes that are not UTF-8 replaced.
 //
@@ -21,6 +23,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -50,17 +53,38 @@ struct LogField {
       : name(field_name), value(static_cast<std::int64_t>(number)) {}
   LogField(std::string_view field_name, double number)
       : name(field_name), value(number) {}
+  LogField(std::string_view field_name, std::span<const std::string> names)
+      : name(field_name), value(names) {}
 
   std::string_view name;
-  std::variant<std::string_view, bool, std::int64_t, double> value;
+  std::variant<std::string_view, bool, std::int64_t, double,
+               std::span<const std::string>>
+      value;
 };
-using LogFields = std::initializer_list<LogField>;
+
+// Fields in braces, or in a container that outlives the call.
+class LogFields {
+ public:
+  LogFields(std::initializer_list<LogField> fields)
+      : fields_(fields.begin(), fields.size()) {}
+  explicit LogFields(std::span<const LogField> fields) : fields_(fields) {}
+
+  const LogField* begin() const { return fields_.data(); }
+  const LogField* end() const { return fields_.data() + fields_.size(); }
+
+ private:
+  std::span<const LogField> fields_;
+};
 
 // Events below `level` are dropped from now on. Before the first call the log
 // is text on stderr from kInfo up.
 void ConfigureLog(LogFormat format, LogLevel level);
 
 void Log(LogLevel level, std::string_view event, LogFields fields = {});
+
+// Whether Log() would write such an event: for those to whom its fields cost
+// something.
+bool LogEnabled(LogLevel level);
 
 // The line, without its end, that Log() writes.
 std::string FormatLogLine(LogFormat format, absl::Time time, LogLevel level,

@@ -53,8 +53,10 @@ struct ToResponse {
 }  // namespace
 
 ParticipateReactor::ParticipateReactor(grpc::CallbackServerContext* context,
+                                       std::unique_ptr<Call> call,
                                        const Environment& environment)
     : context_(context),
+      call_(std::move(call)),
       environment_(environment),
       participation_(std::make_shared<Participation>(
           environment.participants,
@@ -88,8 +90,16 @@ void ParticipateReactor::OnReadDone(bool ok) {
 
 void ParticipateReactor::TakeOpen(const v1::ParticipateOpen& open) {
   participation_->TakeOpen(
-      environment_.registry->Find(open.session(), open.session_uid()),
-      wire::WorkerRefOf(open.worker(), open.incarnation()));
+      Find(open), wire::WorkerRefOf(open.worker(), open.incarnation()));
+}
+
+absl::StatusOr<std::shared_ptr<Session>> ParticipateReactor::Find(
+    const v1::ParticipateOpen& open) {
+  call_->Name(open.worker(), std::nullopt);
+  if (absl::Status status = call_->Admit(open.session()); !status.ok()) {
+    return status;
+  }
+  return environment_.registry->Find(open.session(), open.session_uid());
 }
 
 void ParticipateReactor::TakeHeartbeat(const v1::Heartbeat& heartbeat) {
@@ -134,6 +144,7 @@ void ParticipateReactor::StartWrite(const Participation::Answer& answer) {
 }
 
 void ParticipateReactor::Finish(const absl::Status& status) {
+  call_->End(status);
   ServerBidiReactor::Finish(ToGrpcStatus(status));
 }
 

@@ -10,11 +10,13 @@
 #include <memory>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
 #include "lossscaler/v1/group.pb.h"
 #include "ops/call_gate.h"
 #include "ops/idle_watchdog.h"
+#include "rpc/call.h"
 #include "sessions/participants.h"
 #include "sessions/participation.h"
 #include "sessions/registry.h"
@@ -37,6 +39,7 @@ class ParticipateReactor final
   // The call has been counted by the gate, and gives its place there back once
   // it speaks for a worker. Deletes itself when done.
   ParticipateReactor(grpc::CallbackServerContext* context,
+                     std::unique_ptr<Call> call,
                      const Environment& environment);
 
   void OnReadDone(bool ok) override;
@@ -50,10 +53,13 @@ class ParticipateReactor final
   void Finish(const absl::Status& status) override;
 
   void TakeOpen(const v1::ParticipateOpen& open);
+  absl::StatusOr<std::shared_ptr<Session>> Find(
+      const v1::ParticipateOpen& open);
   void TakeHeartbeat(const v1::Heartbeat& heartbeat);
   bool EndIdle();
 
   grpc::CallbackServerContext* const context_;
+  const std::unique_ptr<Call> call_;
   const Environment environment_;
   const std::shared_ptr<Participation> participation_;
   const IdleWatchdog::Id watch_;

@@ -4,6 +4,7 @@
 #include "rpc/service.h"
 
 #include <memory>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "grpcpp/support/byte_buffer.h"
@@ -11,6 +12,7 @@
 #include "lossscaler/v1/group.pb.h"
 #include "lossscaler/v1/loss_scaler_service.grpc.pb.h"
 #include "ops/idle_watchdog.h"
+#include "rpc/call.h"
 #include "rpc/group_calls.h"
 #include "rpc/grpc_status.h"
 #include "rpc/participate_reactor.h"
@@ -53,6 +55,8 @@ class LossScalerServiceImpl final : public Base {
  public:
   explicit LossScalerServiceImpl(const ServiceDependencies& dependencies)
       : dependencies_(dependencies),
+        entrance_{.reception = dependencies.reception,
+                  .gate = dependencies.gate},
         admission_(dependencies.limits),
         watchers_(dependencies.limits.max_watch_streams),
         watchdog_(dependencies.limits.unscale_idle) {}
@@ -62,51 +66,59 @@ class LossScalerServiceImpl final : public Base {
   ServerUnaryReactor* CreateSession(
       CallbackServerContext* context, const v1::CreateSessionRequest* request,
       v1::CreateSessionResponse* response) override {
-    return Answer(context, gate(), [&](const Finisher& finish) {
-      server::CreateSession(registry(), *request, response, finish);
-    });
+    return Answer(context, entrance_, Method::kCreateSession, *request,
+                  [&](const Finisher& finish) {
+                    server::CreateSession(registry(), *request, response,
+                                          finish);
+                  });
   }
 
   ServerUnaryReactor* GetSession(CallbackServerContext* context,
                                  const v1::GetSessionRequest* request,
                                  v1::GetSessionResponse* response) override {
-    return Answer(context, gate(), [&](const Finisher& finish) {
-      server::GetSession(registry(), *request, response, finish);
-    });
+    return Answer(context, entrance_, Method::kGetSession, *request,
+                  [&](const Finisher& finish) {
+                    server::GetSession(registry(), *request, response, finish);
+                  });
   }
 
   ServerUnaryReactor* ListSessions(
       CallbackServerContext* context, const v1::ListSessionsRequest* request,
       v1::ListSessionsResponse* response) override {
-    return Answer(context, gate(), [&](const Finisher& finish) {
-      finish(server::ListSessions(*registry(), *request, response));
-    });
+    return Answer(
+        context, entrance_, Method::kListSessions, *request,
+        [&](const Finisher& finish) {
+          finish(server::ListSessions(*registry(), *request, response));
+        });
   }
 
   ServerUnaryReactor* DeleteSession(
       CallbackServerContext* context, const v1::DeleteSessionRequest* request,
       v1::DeleteSessionResponse* /*response*/) override {
-    return Answer(context, gate(), [&](const Finisher& finish) {
-      server::DeleteSession(registry(), *request, finish);
-    });
+    return Answer(context, entrance_, Method::kDeleteSession, *request,
+                  [&](const Finisher& finish) {
+                    server::DeleteSession(registry(), *request, finish);
+                  });
   }
 
   ServerUnaryReactor* RestoreSession(
       CallbackServerContext* context, const v1::RestoreSessionRequest* request,
       v1::RestoreSessionResponse* response) override {
-    return Answer(context, gate(), [&](const Finisher& finish) {
-      server::RestoreSession(registry(), *request, response, finish);
-    });
+    return Answer(context, entrance_, Method::kRestoreSession, *request,
+                  [&](const Finisher& finish) {
+                    server::RestoreSession(registry(), *request, response,
+                                           finish);
+                  });
   }
 
   ServerUnaryReactor* GetServerInfo(
-      CallbackServerContext* context,
-      const v1::GetServerInfoRequest* /*request*/,
+      CallbackServerContext* context, const v1::GetServerInfoRequest* request,
       v1::GetServerInfoResponse* response) override {
-    return Answer(context, gate(), [&](const Finisher& finish) {
-      server::GetServerInfo(dependencies_, response);
-      finish(absl::OkStatus());
-    });
+    return Answer(context, entrance_, Method::kGetServerInfo, *request,
+                  [&](const Finisher& finish) {
+                    server::GetServerInfo(dependencies_, response);
+                    finish(absl::OkStatus());
+                  });
   }
 
   // ---- Steps
@@ -115,20 +127,23 @@ class LossScalerServiceImpl final : public Base {
                                 const v1::ScaleLossRequest* request,
                                 v1::ScaleLossResponse* response) override {
     HoldSpareThreads();
-    return Answer(context, gate(), [&](const Finisher& finish) {
-      finish(server::ScaleLoss(registry(), dependencies_.limits, *request,
-                               response));
-    });
+    return Answer(context, entrance_, Method::kScaleLoss, *request,
+                  [&](const Finisher& finish) {
+                    finish(server::ScaleLoss(registry(), dependencies_.limits,
+                                             *request, response));
+                  });
   }
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Unscale(
       CallbackServerContext* context) override {
-    if (absl::Status status = gate()->Enter(); !status.ok()) {
+    auto call = BeginCall(Method::kUnscale, context);
+    if (absl::Status status = EnterStream(call.get()); !status.ok()) {
       return new RefusedStream<
-          grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>>(status);
+          grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>>(
+          call.get(), status);
     }
     HoldSpareThreads();
-    return new UnscaleReactor(context,
+    return new UnscaleReactor(context, std::move(call),
                               {.registry = registry(),
                                .admission = &admission_,
                                .watchdog = &watchdog_,
@@ -140,12 +155,17 @@ class LossScalerServiceImpl final : public Base {
                              const v1::UpdateRequest* request,
                              v1::UpdateResponse* response) override {
     HoldSpareThreads();
-    if (absl::Status status = gate()->Enter(); !status.ok()) {
+    auto call = BeginCall(Method::kUpdate, context);
+    absl::Status status = AdmitTo(*request, call.get());
+    if (status.ok()) status = gate()->Enter();
+    if (!status.ok()) {
+      call->End(status);
       ServerUnaryReactor* const refused = context->DefaultReactor();
       refused->Finish(ToGrpcStatus(status));
       return refused;
     }
-    return server::Update(registry(), gate(), *request, response);
+    return server::Update(registry(), gate(), std::move(call), *request,
+                          response);
   }
 
   // ---- Groups and the journal
@@ -153,22 +173,24 @@ class LossScalerServiceImpl final : public Base {
   ServerUnaryReactor* JoinSession(CallbackServerContext* context,
                                   const v1::JoinSessionRequest* request,
                                   v1::JoinSessionResponse* response) override {
-    return Answer(context, gate(), [&](const Finisher& finish) {
-      server::JoinSession(registry(), *request, response, finish);
-    });
+    return Answer(context, entrance_, Method::kJoinSession, *request,
+                  [&](const Finisher& finish) {
+                    server::JoinSession(registry(), *request, response, finish);
+                  });
   }
 
   grpc::ServerBidiReactor<v1::ParticipateRequest, v1::ParticipateResponse>*
   Participate(CallbackServerContext* context) override {
-    if (absl::Status status = gate()->Enter(); !status.ok()) {
+    auto call = BeginCall(Method::kParticipate, context);
+    if (absl::Status status = EnterStream(call.get()); !status.ok()) {
       return new RefusedStream<grpc::ServerBidiReactor<
-          v1::ParticipateRequest, v1::ParticipateResponse>>(status);
+          v1::ParticipateRequest, v1::ParticipateResponse>>(call.get(), status);
     }
     HoldSpareThreads();
     if (dependencies_.spare_threads != nullptr) {
       dependencies_.spare_threads->NeedForVotes();
     }
-    return new ParticipateReactor(context,
+    return new ParticipateReactor(context, std::move(call),
                                   {.registry = registry(),
                                    .participants = registry()->participants(),
                                    .watchdog = &watchdog_,
@@ -178,24 +200,29 @@ class LossScalerServiceImpl final : public Base {
   ServerUnaryReactor* LeaveSession(
       CallbackServerContext* context, const v1::LeaveSessionRequest* request,
       v1::LeaveSessionResponse* /*response*/) override {
-    return Answer(context, gate(), [&](const Finisher& finish) {
-      server::LeaveSession(registry(), *request, finish);
-    });
+    return Answer(context, entrance_, Method::kLeaveSession, *request,
+                  [&](const Finisher& finish) {
+                    server::LeaveSession(registry(), *request, finish);
+                  });
   }
 
   grpc::ServerWriteReactor<v1::WatchSessionResponse>* WatchSession(
       CallbackServerContext* context,
       const v1::WatchSessionRequest* request) override {
-    if (absl::Status status = gate()->EnterLasting(); !status.ok()) {
+    auto call = BeginCall(Method::kWatchSession, context);
+    absl::Status status = AdmitTo(*request, call.get());
+    if (status.ok()) status = gate()->EnterLasting();
+    if (!status.ok()) {
       return new RefusedStream<
-          grpc::ServerWriteReactor<v1::WatchSessionResponse>>(status);
+          grpc::ServerWriteReactor<v1::WatchSessionResponse>>(call.get(),
+                                                              status);
     }
-    auto* const reactor =
-        new WatchReactor(context, {.registry = registry(),
-                                   .places = &watchers_,
-                                   .watchdog = &watchdog_,
-                                   .gate = gate(),
-                                   .limits = dependencies_.limits});
+    auto* const reactor = new WatchReactor(context, std::move(call),
+                                           {.registry = registry(),
+                                            .places = &watchers_,
+                                            .watchdog = &watchdog_,
+                                            .gate = gate(),
+                                            .limits = dependencies_.limits});
     reactor->Start(*request);
     return reactor;
   }
@@ -203,9 +230,11 @@ class LossScalerServiceImpl final : public Base {
   ServerUnaryReactor* ListDecisions(
       CallbackServerContext* context, const v1::ListDecisionsRequest* request,
       v1::ListDecisionsResponse* response) override {
-    return Answer(context, gate(), [&](const Finisher& finish) {
-      finish(server::ListDecisions(registry(), *request, response));
-    });
+    return Answer(
+        context, entrance_, Method::kListDecisions, *request,
+        [&](const Finisher& finish) {
+          finish(server::ListDecisions(registry(), *request, response));
+        });
   }
 
  private:
@@ -217,10 +246,22 @@ class LossScalerServiceImpl final : public Base {
     }
   }
 
+  std::unique_ptr<Call> BeginCall(Method method,
+                                  const CallbackServerContext* context) const {
+    return std::make_unique<Call>(dependencies_.reception, method, context);
+  }
+  // Which session it is about is known once it opens.
+  absl::Status EnterStream(Call* call) {
+    absl::Status status = call->Identify();
+    if (status.ok()) status = gate()->Enter();
+    return status;
+  }
+
   Registry* registry() const { return dependencies_.registry; }
   CallGate* gate() const { return dependencies_.gate; }
 
   const ServiceDependencies dependencies_;
+  const Entrance entrance_;
   StreamAdmission admission_;
   ByteBudget watchers_;
   IdleWatchdog watchdog_;

@@ -13,6 +13,7 @@
 #include "grpcpp/impl/codegen/service_type.h"
 #include "ops/call_gate.h"
 #include "ops/spare_threads.h"
+#include "rpc/call.h"
 #include "sessions/limits.h"
 #include "sessions/registry.h"
 #include "store/store.h"
@@ -24,6 +25,7 @@ struct ServiceDependencies {
   Registry* registry = nullptr;
   Store* store = nullptr;
   CallGate* gate = nullptr;
+  const Reception* reception = nullptr;
   // Null: no threads are held.
   SpareThreads* spare_threads = nullptr;
   Limits limits;

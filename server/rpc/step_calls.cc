@@ -28,8 +28,9 @@ namespace {
 // Deletes itself when done.
 class UpdateReactor final : public grpc::ServerUnaryReactor {
  public:
-  UpdateReactor(CallGate* gate, v1::UpdateResponse* response)
-      : gate_(gate), response_(response) {}
+  UpdateReactor(CallGate* gate, std::unique_ptr<Call> record,
+                v1::UpdateResponse* response)
+      : gate_(gate), record_(std::move(record)), response_(response) {}
 
   void Start(Registry* registry, const v1::UpdateRequest& request) {
     PendingCall call = Cast(registry, request);
@@ -99,9 +100,13 @@ class UpdateReactor final : public grpc::ServerUnaryReactor {
   }
 
   // The last thing that is done with this object, but for OnCancel().
-  void End(const absl::Status& status) { Finish(ToGrpcStatus(status)); }
+  void End(const absl::Status& status) {
+    record_->End(status);
+    Finish(ToGrpcStatus(status));
+  }
 
   CallGate* const gate_;
+  const std::unique_ptr<Call> record_;
   v1::UpdateResponse* const response_;
 
   Mutex mutex_;
@@ -158,9 +163,10 @@ absl::Status ScaleLoss(Registry* registry, const Limits& limits,
 }
 
 grpc::ServerUnaryReactor* Update(Registry* registry, CallGate* gate,
+                                 std::unique_ptr<Call> call,
                                  const v1::UpdateRequest& request,
                                  v1::UpdateResponse* response) {
-  UpdateReactor* reactor = new UpdateReactor(gate, response);
+  auto* const reactor = new UpdateReactor(gate, std::move(call), response);
   reactor->Start(registry, request);
   return reactor;
 }

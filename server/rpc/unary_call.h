@@ -6,14 +6,18 @@
 #ifndef LOSSSCALER_SERVER_RPC_UNARY_CALL_H_
 #define LOSSSCALER_SERVER_RPC_UNARY_CALL_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
 #include "ops/call_gate.h"
+#include "rpc/call.h"
 #include "rpc/grpc_status.h"
 #include "sessions/registry.h"
 
@@ -23,21 +27,62 @@ namespace lossscaler::server {
 // request and response live until then.
 using Finisher = std::function<void(const absl::Status&)>;
 
+// What every call passes: who calls, then whether there is room.
+struct Entrance {
+  const Reception* reception = nullptr;
+  CallGate* gate = nullptr;
+};
+
+// The session that a request names; of ListSessions, what names begin with.
+template <typename Request>
+std::string_view SessionNamedBy(const Request& request) {
+  if constexpr (requires { request.session(); }) {
+    return request.session();
+  } else if constexpr (requires { request.prefix(); }) {
+    return request.prefix();
+  } else {
+    return {};
+  }
+}
+
+// Finds out who calls and whether they may call this, and keeps for the record
+// what the request names.
+template <typename Request>
+absl::Status AdmitTo(const Request& request, Call* call) {
+  if constexpr (requires { request.worker(); }) {
+    std::optional<std::int64_t> step;
+    if constexpr (requires { request.has_step(); }) {
+      if (request.has_step()) step = request.step();
+    }
+    call->Name(request.worker(), step);
+  }
+  absl::Status status = call->Identify();
+  if (status.ok()) status = call->Admit(SessionNamedBy(request));
+  return status;
+}
+
 // Runs a handler of one call between the gate's doors.
-template <typename Handler>
+template <typename Request, typename Handler>
 grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
-                                 CallGate* gate, const Handler& handler) {
+                                 const Entrance& entrance, Method method,
+                                 const Request& request,
+                                 const Handler& handler) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  if (absl::Status status = gate->Enter(); !status.ok()) {
+  const auto call = std::make_shared<Call>(entrance.reception, method, context);
+  absl::Status status = AdmitTo(request, call.get());
+  if (status.ok()) status = entrance.gate->Enter();
+  if (!status.ok()) {
+    call->End(status);
     reactor->Finish(ToGrpcStatus(status));
     return reactor;
   }
-  handler([reactor, gate](const absl::Status& status) {
-    const auto finish = [reactor, gate, status] {
-      reactor->Finish(ToGrpcStatus(status));
+  handler([reactor, call, gate = entrance.gate](const absl::Status& result) {
+    const auto finish = [reactor, call, gate, result] {
+      call->End(result);
+      reactor->Finish(ToGrpcStatus(result));
       gate->Leave();
     };
-    if (!absl::IsResourceExhausted(status)) return finish();
+    if (!absl::IsResourceExhausted(result)) return finish();
     gate->refusals().Refuse(finish);
   });
   return reactor;
@@ -47,7 +92,8 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
 template <typename Reactor>
 class RefusedStream final : public Reactor {
  public:
-  explicit RefusedStream(const absl::Status& status) {
+  RefusedStream(Call* call, const absl::Status& status) {
+    call->End(status);
     this->Finish(ToGrpcStatus(status));
   }
   void OnDone() override { delete this; }

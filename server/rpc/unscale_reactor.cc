@@ -20,8 +20,9 @@
 namespace lossscaler::server {
 
 UnscaleReactor::UnscaleReactor(grpc::CallbackServerContext* context,
+                               std::unique_ptr<Call> call,
                                const Environment& environment)
-    : context_(context), environment_(environment) {
+    : context_(context), call_(std::move(call)), environment_(environment) {
   const absl::Status admitted = environment_.admission->Enter();
   if (!admitted.ok()) {
     environment_.gate->refusals().Refuse(
@@ -89,11 +90,17 @@ void UnscaleReactor::StartWrite(ChunkPump::Answer answer) {
 }
 
 void UnscaleReactor::Finish(const absl::Status& status) {
+  call_->End(status);
   ServerBidiReactor::Finish(ToGrpcStatus(status));
 }
 
 absl::StatusOr<std::unique_ptr<UnscaleStream>> UnscaleReactor::Open(
     const v1::UnscaleOpen& open) {
+  call_->Name(open.worker(),
+              open.has_step() ? std::optional(open.step()) : std::nullopt);
+  if (absl::Status status = call_->Admit(open.session()); !status.ok()) {
+    return status;
+  }
   absl::StatusOr<std::shared_ptr<Session>> session =
       environment_.registry->Find(open.session(), open.session_uid());
   if (!session.ok()) return session.status();

@@ -19,6 +19,7 @@
 #include "ops/call_gate.h"
 #include "ops/idle_watchdog.h"
 #include "ops/spare_threads.h"
+#include "rpc/call.h"
 #include "sessions/chunk_pump.h"
 #include "sessions/registry.h"
 #include "sessions/stream_admission.h"
@@ -42,7 +43,7 @@ class UnscaleReactor final
 
   // The call has been counted by the gate. Deletes itself when done.
   UnscaleReactor(grpc::CallbackServerContext* context,
-                 const Environment& environment);
+                 std::unique_ptr<Call> call, const Environment& environment);
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
@@ -62,6 +63,7 @@ class UnscaleReactor final
   bool EndIdle();
 
   grpc::CallbackServerContext* const context_;
+  const std::unique_ptr<Call> call_;
   const Environment environment_;
   // The message that is read or taken apart, and the one that is written.
   grpc::ByteBuffer incoming_;

@@ -15,8 +15,10 @@
 namespace lossscaler::server {
 
 WatchReactor::WatchReactor(grpc::CallbackServerContext* context,
+                           std::unique_ptr<Call> call,
                            const Environment& environment)
     : context_(context),
+      call_(std::move(call)),
       environment_(environment),
       idle_(environment.watchdog->Watch([this] { return EndIdle(); })) {}
 
@@ -81,6 +83,7 @@ void WatchReactor::OnDone() {
 void WatchReactor::End(const absl::Status& status) {
   // Before the client can know, who may watch again at once.
   if (admitted_) environment_.places->Return(1);
+  call_->End(status);
   Finish(ToGrpcStatus(status));
 }
 

@@ -19,6 +19,7 @@
 #include "lossscaler/v1/group.pb.h"
 #include "ops/call_gate.h"
 #include "ops/idle_watchdog.h"
+#include "rpc/call.h"
 #include "sessions/byte_budget.h"
 #include "sessions/limits.h"
 #include "sessions/registry.h"
@@ -41,7 +42,7 @@ class WatchReactor final
 
   // The call has been counted by the gate as one that lasts. Deletes itself
   // when done.
-  WatchReactor(grpc::CallbackServerContext* context,
+  WatchReactor(grpc::CallbackServerContext* context, std::unique_ptr<Call> call,
                const Environment& environment);
 
   // Begins. Call once.
@@ -61,6 +62,7 @@ class WatchReactor final
   bool EndIdle();
 
   grpc::CallbackServerContext* const context_;
+  const std::unique_ptr<Call> call_;
   const Environment environment_;
   bool admitted_ = false;
   std::unique_ptr<DecisionWatch> watch_;

@@ -55,20 +55,25 @@ Reaction GroupEvents::Join(const JoinEvent& event,
   };
   if (!joined->change) return {.answer = answer};
   return {.write = WriteOf(*joined->change),
-          .answer = [this, change = *joined->change, answer] {
-            Install(change);
-            answer();
-          }};
+          .answer =
+              [this, change = *joined->change, answer] {
+                Install(change);
+                answer();
+              },
+          .cause = Cause::kJoin};
 }
 
 Reaction GroupEvents::Leave(const WorkerRef& worker,
                             const std::function<void(absl::Status)>& done) {
   const absl::StatusOr<Change> change = coordinator_.Leave(worker, now_);
   if (!change.ok()) return Refuse(done, change.status());
-  return {.write = WriteOf(*change), .answer = [this, change = *change, done] {
-            Install(change);
-            done(absl::OkStatus());
-          }};
+  return {.write = WriteOf(*change),
+          .answer =
+              [this, change = *change, done] {
+                Install(change);
+                done(absl::OkStatus());
+              },
+          .cause = Cause::kLeave};
 }
 
 Reaction GroupEvents::KeepAlive(const WorkerRef& worker,
@@ -87,10 +92,12 @@ Reaction GroupEvents::KeepAlive(const WorkerRef& worker,
   };
   if (!*change) return {.answer = answer};
   return {.write = WriteOf(**change),
-          .answer = [this, change = **change, answer] {
-            Install(change);
-            answer();
-          }};
+          .answer =
+              [this, change = **change, answer] {
+                Install(change);
+                answer();
+              },
+          .cause = Cause::kPresent};
 }
 
 Reaction GroupEvents::Vote(const VoteEvent& event,
@@ -173,10 +180,12 @@ Reaction GroupEvents::Restore(const LossScaler& scaler,
       coordinator_.Restore(scaler, if_epoch, request_id, now_);
   if (!change.ok()) return Refuse(done, change.status());
   return {.write = WriteOf(*change),
-          .answer = [this, change = *change, answer] {
-            Install(change);
-            answer(*change.decision);
-          }};
+          .answer =
+              [this, change = *change, answer] {
+                Install(change);
+                answer(*change.decision);
+              },
+          .cause = Cause::kRestore};
 }
 
 std::optional<Event> GroupEvents::TakeDue() {
@@ -189,7 +198,8 @@ std::optional<Event> GroupEvents::TakeDue() {
                    [this, change = *std::move(change)](const State&) {
                      return Reaction{
                          .write = WriteOf(change),
-                         .answer = [this, change] { Install(change); }};
+                         .answer = [this, change] { Install(change); },
+                         .cause = Cause::kDue};
                    },
                .fail =
                    [this, decides](const absl::Status& error) {

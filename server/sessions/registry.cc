@@ -53,7 +53,8 @@ Registry::Registry(Store* store, const Limits& limits, World world)
                    .retry_delay = limits.retry_delay,
                    .alarm = &alarm_,
                    .monotonic = std::move(world.monotonic),
-                   .new_token = std::move(world.new_token)},
+                   .new_token = std::move(world.new_token),
+                   .observers = std::move(world.observers)},
       participants_(limits),
       alarm_(environment_.monotonic) {}
 
@@ -64,6 +65,10 @@ absl::Status Registry::Load() {
   {
     MutexLock lock(&mutex_);
     for (StoredSession& one : *stored) {
+      const SessionChange loaded{.cause = Cause::kLoad, .after = &one.state};
+      for (SessionObserver* const observer : environment_.observers) {
+        observer->OnChange(loaded);
+      }
       std::string name = one.state.name;
       const bool group = one.state.group.has_value();
       const auto session =

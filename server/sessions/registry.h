@@ -49,6 +49,8 @@ class Registry {
     std::function<absl::Time()> monotonic = BootTime;
     // Names that nobody can guess.
     std::function<std::string()> new_token = RandomToken;
+    // Who hears of what happens; they outlive the store's last answer.
+    std::vector<SessionObserver*> observers = {};
     // Whether a thread of the registry rings the alarm; otherwise only
     // RingDue() does.
     bool alarm_thread = true;

@@ -78,7 +78,8 @@ void Session::Create(const SessionState& initial, Done<SessionSnapshot> done) {
                   [this, initial, done](const State&) {
                     return Reaction{
                         .write = Write{.state = initial},
-                        .answer = [this, done] { done(FullSnapshot()); }};
+                        .answer = [this, done] { done(FullSnapshot()); },
+                        .cause = Cause::kCreate};
                   },
               .fail = done};
   {
@@ -103,15 +104,18 @@ void Session::Delete(std::string_view request_id, Done<SessionSnapshot> done) {
                                            .session_uid = state->uid,
                                            .time = environment_->now()};
                  return Reaction{.write = std::move(write),
-                                 .answer = [state, done] {
-                                   done(SessionSnapshot{.state = *state});
-                                 }};
+                                 .answer =
+                                     [state, done] {
+                                       done(SessionSnapshot{.state = *state});
+                                     },
+                                 .cause = Cause::kDelete};
                },
            .fail = done});
 }
 
 PendingCall Session::Update(std::optional<std::int64_t> step, Vote vote,
                             Done<UpdateAnswer> done) {
+  done = Timed(std::move(done));
   const State now = state();
   if (now != nullptr && !now->group) {
     // What is wrong whatever the state is needs no turn. In a group it is a
@@ -152,6 +156,28 @@ PendingCall Session::Update(std::optional<std::int64_t> step, Vote vote,
                },
            .fail = done});
   return PendingCall(weak_from_this(), call);
+}
+
+Done<UpdateAnswer> Session::Timed(Done<UpdateAnswer> done) const {
+  if (environment_->observers.empty()) return done;
+  for (SessionObserver* const observer : environment_->observers) {
+    observer->OnVote();
+  }
+  return [environment = environment_, began = environment_->monotonic(),
+          done = std::move(done)](const absl::StatusOr<UpdateAnswer>& answer) {
+    const absl::Duration waited = environment->monotonic() - began;
+    for (SessionObserver* const observer : environment->observers) {
+      observer->OnVoteAnswered(waited, answer.ok());
+    }
+    done(answer);
+  };
+}
+
+void Session::NoteUnscaled(std::int64_t bytes,
+                           const UnscaleVerdict& verdict) const {
+  for (SessionObserver* const observer : environment_->observers) {
+    observer->OnUnscaled(bytes, verdict);
+  }
 }
 
 PendingCall Session::CastVote(WorkerRef worker,

@@ -44,6 +44,7 @@
 #include "sessions/byte_budget.h"
 #include "sessions/decision_log.h"
 #include "sessions/group_events.h"
+#include "sessions/session_observer.h"
 #include "sessions/stream_ledger.h"
 #include "sessions/turn.h"
 #include "store/store.h"
@@ -129,6 +130,8 @@ class Session : public Alarm::Sleeper,
     Alarm* alarm = nullptr;
     std::function<absl::Time()> monotonic;
     std::function<std::string()> new_token;
+    // They outlive every event.
+    std::vector<SessionObserver*> observers;
   };
 
   template <typename T>
@@ -243,6 +246,8 @@ class Session : public Alarm::Sleeper,
       ABSL_LOCKS_EXCLUDED(mutex_);
   void RetractStream(const WorkerRef& worker, std::int64_t step,
                      std::string_view stream_id) ABSL_LOCKS_EXCLUDED(mutex_);
+  // A chunk of so many bytes was unscaled, for observers.
+  void NoteUnscaled(std::int64_t bytes, const UnscaleVerdict& verdict) const;
 
   // Not for callers: time has passed.
   void OnAlarm() override;
@@ -254,6 +259,9 @@ class Session : public Alarm::Sleeper,
   // An event under way, whose write the store has.
   struct Written {
     Write write;
+    // What it changes.
+    State before;
+    Cause cause = Cause::kVote;
     std::function<void()> answer;
     std::function<void(const absl::Status&)> fail;
   };
@@ -281,8 +289,7 @@ class Session : public Alarm::Sleeper,
   void SetTime();
   // The change that is due, or the next event; nullopt: neither.
   std::optional<Event> NextEvent() ABSL_LOCKS_EXCLUDED(mutex_);
-  void Commit(Write write, std::function<void()> answer,
-              std::function<void(const absl::Status&)> fail)
+  void Commit(Reaction reaction, std::function<void(const absl::Status&)> fail)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void OnWritten(const Written& written, WriteResult result,
                  const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -302,6 +309,11 @@ class Session : public Alarm::Sleeper,
   // Begins the group when the session has become one, and closes it when the
   // session is gone.
   void FollowState() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Tells the observers of a write that is done.
+  void Observe(const Written& written) const;
+  // `done`, with the observers hearing of the vote and its answer.
+  Done<UpdateAnswer> Timed(Done<UpdateAnswer> done) const;
 
   State state() const ABSL_LOCKS_EXCLUDED(mutex_);
   SessionSnapshot FullSnapshot() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -335,6 +347,8 @@ class Session : public Alarm::Sleeper,
   absl::Time last_turn_ = absl::InfinitePast();
   absl::Time last_standstill_ = absl::InfinitePast();
   absl::Time write_begin_;
+  // A write whose outcome is still unknown: the observers have not heard of it.
+  std::optional<Written> unobserved_;
 
   mutable Mutex mutex_;
   std::deque<Event> events_ ABSL_GUARDED_BY(mutex_);

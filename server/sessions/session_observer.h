@@ -85,10 +85,10 @@ class SessionObserver {
   // The store has it; nobody has been answered yet.
   virtual void OnChange(const SessionChange& change) = 0;
 
-  // A vote has come in, and was answered, with a decision or an error, so much
-  // later.
+  // A vote has come in, and was answered so much later: with a decision
+  // (`decided`) or an error.
   virtual void OnVote() = 0;
-  virtual void OnVoteAnswered(absl::Duration waited) = 0;
+  virtual void OnVoteAnswered(absl::Duration waited, bool decided) = 0;
 
   // A chunk of so many bytes was unscaled.
   virtual void OnUnscaled(std::int64_t bytes,

@@ -123,7 +123,7 @@ bool Session::TakeTurn() {
   }
   Reaction reaction = event->react(state());
   if (reaction.write) {
-    Commit(*std::move(reaction.write), std::move(reaction.answer), event->fail);
+    Commit(std::move(reaction), event->fail);
     MutexLock lock(&mutex_);
     if (committing_ == std::this_thread::get_id()) committing_ = {};
     return !busy_;
@@ -182,20 +182,22 @@ std::optional<Event> Session::NextEvent() {
   }
 }
 
-void Session::Commit(Write write, std::function<void()> answer,
+void Session::Commit(Reaction reaction,
                      std::function<void(const absl::Status&)> fail) {
   {
     MutexLock lock(&mutex_);
     committing_ = std::this_thread::get_id();
   }
   if (group_ != nullptr) write_begin_ = environment_->monotonic();
-  Write copy = write;
+  Write copy = *reaction.write;
   environment_->store->Commit(
-      std::move(copy),
-      [self = shared_from_this(), written = Written{.write = std::move(write),
-                                                    .answer = std::move(answer),
-                                                    .fail = std::move(fail)}](
-          WriteResult result, const absl::Status& status) {
+      std::move(copy), [self = shared_from_this(),
+                        written = Written{.write = *std::move(reaction.write),
+                                          .before = state(),
+                                          .cause = reaction.cause,
+                                          .answer = std::move(reaction.answer),
+                                          .fail = std::move(fail)}](
+                           WriteResult result, const absl::Status& status) {
         self->OnWritten(written, result, status);
       });
 }
@@ -215,7 +217,9 @@ void Session::OnWritten(const Written& written, WriteResult result,
       unsure_uid_ = written.write.state.uid;
     }
     outcome = ReloadIfUnsure(/*keep_group=*/true);
-    if (outcome.ok() && !Stands(written.write)) {
+    if (!outcome.ok()) {
+      unobserved_ = written;
+    } else if (!Stands(written.write)) {
       outcome = CouldNotWrite(*environment_, status);
     }
   } else if (result == WriteResult::kNotDone) {
@@ -228,6 +232,7 @@ void Session::OnWritten(const Written& written, WriteResult result,
   }
   FollowState();
   if (outcome.ok()) {
+    Observe(written);
     written.answer();
   } else {
     written.fail(outcome);
@@ -240,6 +245,20 @@ void Session::OnWritten(const Written& written, WriteResult result,
     pump = committing_ != std::this_thread::get_id();
   }
   if (pump) Pump();
+}
+
+void Session::Observe(const Written& written) const {
+  if (environment_->observers.empty()) return;
+  const Write& write = written.write;
+  SessionChange change{.cause = written.cause,
+                       .before = written.before.get(),
+                       .after = write.deletion ? nullptr : &write.state,
+                       .decision = write.decision ? &*write.decision : nullptr};
+  change.workers = WorkerChangesOf(change.cause, change.before, change.after,
+                                   change.decision);
+  for (SessionObserver* const observer : environment_->observers) {
+    observer->OnChange(change);
+  }
 }
 
 absl::Status Session::Reread() {
@@ -306,6 +325,10 @@ absl::Status Session::ReloadIfUnsure(bool keep_group) {
     }
     log_.Assign(*stored ? (*stored)->recent : std::vector<Decision>());
     state_ = read;
+  }
+  if (const auto unobserved = std::exchange(unobserved_, std::nullopt);
+      unobserved && Stands(unobserved->write)) {
+    Observe(*unobserved);
   }
   if (keep_group) return absl::OkStatus();
   if (group_ != nullptr && read != nullptr) {

@@ -80,7 +80,8 @@ Reaction ReactToSoloRestore(const State& state, const DecisionLog& log,
                                     .last_decision = restored->decision}};
   return Reaction{.write = Write{.state = std::move(restored->state),
                                  .decision = std::move(restored->decision)},
-                  .answer = [done, answer] { done(answer); }};
+                  .answer = [done, answer] { done(answer); },
+                  .cause = Cause::kRestore};
 }
 
 }  // namespace lossscaler::server

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lossscaler/core/decision.h"
+#include "sessions/session_observer.h"
 #include "store/store.h"
 
 namespace lossscaler::server {
@@ -29,6 +30,8 @@ using State = std::shared_ptr<const SessionState>;
 struct Reaction {
   std::optional<Write> write;
   std::function<void()> answer;
+  // Of the write, for observers.
+  Cause cause = Cause::kVote;
 };
 
 struct Event {

@@ -227,6 +227,7 @@ absl::StatusOr<ChunkAnswer> UnscaleStream::Chunk(int tensor,
                        {.scale = scale_.scale,
                         .arithmetic = scale_.arithmetic,
                         .statistics = statistics()});
+  session_->NoteUnscaled(static_cast<std::int64_t>(bytes), verdict);
   if (current_.tensor != tensor) current_ = {.tensor = tensor, .verdict = {}};
   current_.verdict.Merge(verdict);
   if (current_.verdict.overflow()) ListCurrent();

@@ -11,6 +11,7 @@ it does not (every reason is printed), 2 wrong usage.
 
 import argparse
 import difflib
+import os
 import pathlib
 import re
 import shutil
@@ -28,6 +29,7 @@ from markdown import DocumentError
 
 # What a reader gets who gives no address.
 DEFAULT_ADDRESS = "127.0.0.1:50551"
+DEFAULT_ADMIN_ADDRESS = "127.0.0.1:9551"
 
 
 def check_links(document, path, source):
@@ -80,6 +82,12 @@ def wait_until_listening(path):
         time.sleep(0.01)
 
 
+def admin_address():
+    """An address of this machine that no other document has: all of 127/8 is loopback."""
+    pid = os.getpid()
+    return f"127.{1 + pid % 250}.{pid // 250 % 250}.{1 + pid // 62500 % 250}:9551"
+
+
 def environment(folder, programs):
     """As on a machine of the reader, except that nothing leaves the folder."""
     links = folder / ".bin"
@@ -95,7 +103,9 @@ def environment(folder, programs):
         "COLUMNS": "100",
         "STATE_DIRECTORY": f"{folder}/.state",
         "LOSSSCALERD_LISTEN": address,
+        "LOSSSCALERD_ADMIN_LISTEN": "127.0.0.1:0",
         "LOSSSCALER_ADDRESS": address,
+        "LOSSSCALERD_ADMIN_LISTEN": admin_address(),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
 
@@ -115,11 +125,11 @@ def run_commands(commands, source, programs):
             shell.run("lossscalerd 2>.server.log &")
             wait_until_listening(listens_at)
         for command, following in zip(commands, commands[1:] + [None]):
-            output, code = shell.run(command.text)
+            output, code = shell.run(command.text.replace(DEFAULT_ADMIN_ADDRESS, admin_address()))
             if starts_server(command) and "--listen" not in command.text:
                 wait_until_listening(listens_at)
             output = [line.replace(variables["LOSSSCALER_ADDRESS"], DEFAULT_ADDRESS)
-                      for line in output]
+                      .replace(admin_address(), DEFAULT_ADMIN_ADDRESS) for line in output]
             while command.output and not command.output[-1].strip():
                 command.output.pop()
             if not console.matches(command.output, output):
@@ -146,7 +156,7 @@ def check_toml_of_server(fence, path, source, programs):
         output, code = "", 0
         shell = console.Shell(folder, environment(pathlib.Path(folder), programs))
         try:
-            output, code = shell.run(f"unset LOSSSCALERD_LISTEN; lossscalerd --check-config --config '{file}'")
+            output, code = shell.run(f"unset LOSSSCALERD_LISTEN LOSSSCALERD_ADMIN_LISTEN; lossscalerd --check-config --config '{file}'")
         finally:
             shell.close()
         if code != 0:

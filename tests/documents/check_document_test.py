@@ -73,6 +73,10 @@ class Commands(MadeUpProject):
     def test_go_on_over_several_lines(self):
         self.check("```console\n$ cat <<END\n> one\n> END\none\n```\n")
 
+    def test_name_the_address_for_operators_as_a_reader_does(self):
+        self.check("```console\n$ echo $LOSSSCALERD_ADMIN_LISTEN\n127.0.0.1:9551\n"
+                   "$ [ $LOSSSCALERD_ADMIN_LISTEN = 127.0.0.1:9551 ]\n```\n")
+
     def test_that_hang_fail(self):
         with mock.patch.object(console, "COMMAND_SECONDS", 0.2):
             self.assert_fails("```console\n$ sleep 60\n```\n", "not done after")

@@ -42,6 +42,7 @@ using ::lossscaler::testing::TempDirectory;
 Config FreePort() {
   Config config;
   config.listen = {"127.0.0.1:0"};
+  config.admin_listen = "127.0.0.1:0";
   config.store = "memory";
   config.log_level = LogLevel::kError;
   return config;

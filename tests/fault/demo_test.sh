@@ -86,7 +86,7 @@ test_kill() {
   sleep 2
   kill -0 "$demo_pid" || fail "the trainer ended without its server"
 
-  "$lossscalerd" --store "sqlite:$dir/state/store" --listen "$(<"$dir/state/address")" \
+  "$lossscalerd" --store "sqlite:$dir/state/store" --listen "$(<"$dir/state/address")" --admin-listen 127.0.0.1:0 \
     >>"$dir/state/lossscalerd.log" 2>&1 &
   restarted=$!
   wait "$demo_pid" || fail "the disturbed demo ended with $?"

@@ -198,7 +198,7 @@ refused "an unknown component" "there is no component 'server' here" "0.1 REQUIR
 export LOSSSCALER_ADDRESS
 start_server() {
   local tenths
-  "$prefix/bin/lossscalerd" --listen 127.0.0.1:0 --store memory --ready-file "$dir/address" \
+  "$prefix/bin/lossscalerd" --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --store memory --ready-file "$dir/address" \
     >"$dir/server.log" 2>&1 </dev/null &
   server=$!
   for ((tenths = 300; tenths > 0; tenths--)); do

@@ -52,6 +52,7 @@ class InProcessServer {
         service_(server::MakeLossScalerService({.registry = &registry_,
                                                 .store = &store_,
                                                 .gate = &gate_,
+                                                .reception = &reception_,
                                                 .limits = limits,
                                                 .version = "test"})) {
     EXPECT_TRUE(registry_.Load().ok());
@@ -91,6 +92,7 @@ class InProcessServer {
   server::MemoryStore memory_;
   FaultyStore store_{&memory_};
   server::CallGate gate_;
+  server::Reception reception_;
   server::Registry registry_;
   std::unique_ptr<grpc::Service> service_;
   std::unique_ptr<grpc::Server> server_;

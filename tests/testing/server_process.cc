@@ -4,11 +4,29 @@
 #include "testing/server_process.h"
 
 #include <chrono>
+#include <utility>
 
 #include "testing/poll_until.h"
 #include "testing/read_file.h"
 
 namespace lossscaler::testing {
+namespace {
+
+std::vector<std::string> WithAnyAdminPort(
+    std::vector<std::string> environment) {
+  // What comes first counts.
+  environment.emplace_back("LOSSSCALERD_ADMIN_LISTEN=127.0.0.1:0");
+  return environment;
+}
+
+}  // namespace
+
+ServerProcess::ServerProcess(const std::string& binary,
+                             const std::string& directory,
+                             std::vector<std::string> arguments,
+                             std::vector<std::string> environment)
+    : SpawnedProcess(binary, directory, std::move(arguments),
+                     WithAnyAdminPort(std::move(environment))) {}
 
 std::vector<std::string> ServerProcess::WaitUntilReady(
     const std::string& ready_file) {

@@ -17,7 +17,11 @@ namespace lossscaler::testing {
 
 class ServerProcess : public SpawnedProcess {
  public:
-  using SpawnedProcess::SpawnedProcess;
+  // Its admin port is any free one unless `arguments` or `environment` say
+  // otherwise.
+  ServerProcess(const std::string& binary, const std::string& directory,
+                std::vector<std::string> arguments,
+                std::vector<std::string> environment = {});
 
   // Waits until `ready_file` is there and returns its lines. Empty if the
   // process has ended instead, or half a minute was not enough.

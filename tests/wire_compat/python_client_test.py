@@ -49,7 +49,7 @@ class Server:
         self._log = open(pathlib.Path(self._folder, "log"), "w+", encoding="utf-8")
         self._process = subprocess.Popen(
             [LOSSSCALERD, "--store=memory", f"--listen=unix:{self._folder}/socket",
-             "--listen=127.0.0.1:0", "--ready-file", str(ready)],
+             "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--ready-file", str(ready)],
             env=environment, stdout=self._log, stderr=self._log)
         try:
             deadline = time.monotonic() + START_SECONDS

@@ -65,6 +65,11 @@ struct ClientOptions {
   // TLS a token travels only to this machine (a loopback address or a unix
   // socket); every other call fails with INVALID_CREDENTIALS.
   std::string token;
+  // Sent with every call, and its repetitions, as "x-request-id", for the log
+  // of the server: the id of a job, for example. At most 128 printable ASCII
+  // characters without blanks; with another every call fails with
+  // INVALID_FIELD. Empty: none.
+  std::string call_id;
 
   // For each attempt of a call that does not stream.
   absl::Duration unary_deadline = absl::Seconds(10);

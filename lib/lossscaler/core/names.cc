@@ -64,6 +64,13 @@ absl::Status ValidateSessionName(std::string_view name) {
   return absl::OkStatus();
 }
 
+absl::Status ValidateSessionPrefix(std::string_view prefix) {
+  if (prefix.empty()) return absl::OkStatus();
+  if (!prefix.ends_with('/')) return ValidateSessionName(prefix);
+  // The shortest name that it starts.
+  return ValidateSessionName(absl::StrCat(std::string(prefix), "a"));
+}
+
 absl::Status ValidateId(std::string_view field, std::string_view id) {
   const bool printable = std::all_of(id.begin(), id.end(), [](char c) {
     return absl::ascii_isgraph(static_cast<unsigned char>(c));

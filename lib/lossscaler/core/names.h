@@ -24,6 +24,10 @@ inline constexpr std::size_t kMaxTensorNameBytes = 512;
 // bytes. Otherwise INVALID_SESSION_NAME, saying which rule was broken where.
 absl::Status ValidateSessionName(std::string_view name);
 
+// What the names of some sessions start with: empty, a name, or a name and '/'.
+// Otherwise INVALID_SESSION_NAME.
+absl::Status ValidateSessionPrefix(std::string_view prefix);
+
 // Request and stream ids: 1 to 64 printable ASCII characters (0x21 to 0x7e).
 // `field` names the offending field in the INVALID_FIELD error.
 absl::Status ValidateId(std::string_view field, std::string_view id);

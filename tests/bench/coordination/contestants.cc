@@ -59,6 +59,7 @@ absl::Status Contestants::StartOurs(const std::string& lossscalerd,
       "127.0.0.1:0",
       "--ready-file",
       ready,
+      "--admin-listen=",
       "--store",
       durability == "memory" ? durability : absl::StrCat("sqlite:", folder)};
   if (durability != "memory") {

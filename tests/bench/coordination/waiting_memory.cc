@@ -82,7 +82,7 @@ absl::StatusOr<std::vector<Row>> MeasureWaiting(const std::string& lossscalerd,
       [&] {
         return MeasureIn(folder, "workers", workers,
                          {lossscalerd, "--listen", address, "--ready-file",
-                          ready, "--store", "memory"});
+                          ready, "--admin-listen=", "--store", "memory"});
       },
       [&] {
         return MeasureIn(folder, "streams", workers,

@@ -54,9 +54,9 @@ absl::StatusOr<Server> StartLossscalerdOn(
   const Place place =
       NewPlace(transport, directory,
                absl::StrCat("lossscalerd-", std::string(durability)));
-  std::vector<std::string> command = {lossscalerd,      "--listen",
-                                      place.address,    "--ready-file",
-                                      place.ready_file, "--store"};
+  std::vector<std::string> command = {
+      lossscalerd,      "--listen",        place.address, "--ready-file",
+      place.ready_file, "--admin-listen=", "--store"};
   if (durability == "memory") {
     command.emplace_back(durability);
   } else {

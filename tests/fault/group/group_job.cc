@@ -57,8 +57,11 @@ std::string GroupJob::Path(const std::string& name) const {
 
 std::vector<std::string> GroupJob::ServerFlags() const {
   return {absl::StrCat("--store=sqlite:", Path("state")),
-          "--listen=127.0.0.1:0", absl::StrCat("--listen=", address_),
-          absl::StrCat("--ready-file=", Path("ready")), "--drain-timeout=1h"};
+          "--listen=127.0.0.1:0",
+          absl::StrCat("--listen=", address_),
+          absl::StrCat("--ready-file=", Path("ready")),
+          "--drain-timeout=1h",
+          "--admin-listen=127.0.0.1:0"};
 }
 
 bool GroupJob::StartServer(const std::string& failpoint) {

@@ -57,6 +57,7 @@ TEST_F(CtlConnectionFlagsTest, HasDefaults) {
   EXPECT_EQ(options_.stream_stall_timeout, absl::Seconds(10));
   EXPECT_FALSE(options_.tls.has_value());
   EXPECT_EQ(options_.token, "");
+  EXPECT_EQ(options_.call_id, "");
 }
 
 TEST_F(CtlConnectionFlagsTest, StandBeforeAndAfterTheCommand) {
@@ -80,6 +81,16 @@ TEST_F(CtlConnectionFlagsTest, FlagBeatsVariableBeatsDefault) {
   EXPECT_EQ(options_.unavailable_budget, absl::Seconds(8));
 }
 
+TEST_F(CtlConnectionFlagsTest, ACallIdComesFromTheFlagOrTheVariable) {
+  EXPECT_EQ(RunWith({"--call-id", "job-1"}), kDone);
+  EXPECT_EQ(options_.call_id, "job-1");
+  const ScopedVariable variable("LOSSSCALER_CALL_ID", "job-2");
+  EXPECT_EQ(RunWith({}), kDone);
+  EXPECT_EQ(options_.call_id, "job-2");
+  EXPECT_EQ(RunWith({"--call-id", "job-3"}), kDone);
+  EXPECT_EQ(options_.call_id, "job-3");
+}
+
 TEST_F(CtlConnectionFlagsTest, AnEmptyVariableIsNone) {
   const ScopedVariable address("LOSSSCALER_ADDRESS", "");
   const ScopedVariable deadline("LOSSSCALER_DEADLINE", "");
@@ -95,8 +106,8 @@ TEST_F(CtlConnectionFlagsTest, AnEmptyVariableIsNone) {
 }
 
 TEST_F(CtlConnectionFlagsTest, AnEmptyFlagIsWrongUsage) {
-  for (const char* flag :
-       {"--address", "--deadline", "--ca", "--cert", "--key", "--token-file"}) {
+  for (const char* flag : {"--address", "--deadline", "--ca", "--cert", "--key",
+                           "--token-file", "--call-id"}) {
     EXPECT_EQ(RunWith({flag, ""}), kWrongUsage) << flag;
     EXPECT_THAT(err_.str(), HasSubstr(flag));
   }

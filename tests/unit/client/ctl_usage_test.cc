@@ -173,13 +173,14 @@ TEST_F(CtlUsageTest, HelpIsAManualPage) {
   }
   for (const char* variable :
        {"ADDRESS", "DEADLINE", "TLS", "CA_FILE", "CERT_FILE", "KEY_FILE",
-        "TOKEN_FILE", "TOKEN"}) {
+        "TOKEN_FILE", "TOKEN", "CALL_ID"}) {
     EXPECT_THAT(out_.str(), HasSubstr(std::string("\n       LOSSSCALER_") +
                                       variable + "\n           "));
   }
-  for (const char* flag : {"--address ADDRESS", "--deadline DURATION", "--tls",
-                           "--ca FILE", "--cert FILE", "--key FILE",
-                           "--token-file FILE", "--json", "--version"}) {
+  for (const char* flag :
+       {"--address ADDRESS", "--deadline DURATION", "--tls", "--ca FILE",
+        "--cert FILE", "--key FILE", "--token-file FILE", "--call-id ID",
+        "--json", "--version"}) {
     EXPECT_THAT(out_.str(), HasSubstr(std::string("\n       ") + flag + "\n"));
   }
 }

@@ -29,7 +29,8 @@ absl::Status Server::Start() {
   std::remove(ready.c_str());
   absl::StatusOr<Process> process = Process::Start(
       {program_, "--store", absl::StrCat("sqlite:", folder_, "/store"),
-       "--listen", address_, "--ready-file", ready},
+       "--listen", address_, "--admin-listen", "127.0.0.1:0", "--ready-file",
+       ready},
       folder_ + "/lossscalerd.log");
   if (!process.ok()) return process.status();
   process_ = *std::move(process);

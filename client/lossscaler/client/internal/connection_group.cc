@@ -262,7 +262,7 @@ absl::Status ConnectionImpl::WatchOnce(
     v1::WatchSessionRequest* request, RetryLoop* loop, bool* stopped) {
   grpc::ClientContext context;
   if (!credentials_.ok()) return credentials_;
-  AddToken(options_, &context);
+  AddHeaders(options_, &context);
   absl::Status status;
   const std::unique_ptr<Stub::DecisionReader> reader =
       stub_->WatchSession(&context, *request);

@@ -212,7 +212,7 @@ absl::Status ConnectionImpl::RetryWithin(
   for (;;) {
     grpc::ClientContext context;
     context.set_deadline(DeadlineIn(loop.AttemptTimeout()));
-    AddToken(options_, &context);
+    AddHeaders(options_, &context);
     absl::Status status = attempt(&context);
     if (status.ok()) return status;
     status = loop.WaitAfter(status, idempotency);
@@ -463,7 +463,7 @@ absl::StatusOr<UpdateAnswer> ConnectionImpl::Update(const UpdateCall& call) {
     if (!credentials_.ok()) return credentials_;
     grpc::ClientContext context;
     context.set_deadline(DeadlineIn(*call.single_attempt));
-    AddToken(options_, &context);
+    AddHeaders(options_, &context);
     status = stub_->Update(&context, request, &response);
   } else {
     const bool idempotent = call.step || !call.vote.request_id.empty();

@@ -47,7 +47,7 @@ class Stream : public WorkerStream {
   Stream(Stub* stub, const ClientOptions& options, v1::ParticipateOpen open,
          std::shared_ptr<WorkerStreamEvents> events)
       : events_(std::move(events)) {
-    AddToken(options, &context_);
+    AddHeaders(options, &context_);
     // The headers go out with the first message, and starting is no operation.
     context_.set_initial_metadata_corked(true);
     call_ = stub->Participate(&context_, &queue_);

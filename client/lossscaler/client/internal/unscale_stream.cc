@@ -68,7 +68,7 @@ class UnscaleStream {
   UnscaleStream(UnscalePump* pump, v1::UnscaleOpen open, Stub* stub,
                 const ClientOptions& options)
       : pump_(pump) {
-    AddToken(options, &context_);
+    AddHeaders(options, &context_);
     // The headers go out with the first message, and starting is no operation.
     context_.set_initial_metadata_corked(true);
     Stub::BulkCall call = stub->Unscale(&context_, &queue_);

@@ -31,9 +31,10 @@ ListenAddress AddressOf(const std::string& text) {
 }
 
 int ConnectTo(const ListenAddress& address) {
-  const SocketAddress to = address.ToSocketAddress();
-  const int fd = socket(to.get()->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  EXPECT_EQ(connect(fd, to.get(), to.size), 0);
+  sockaddr_storage to;
+  const socklen_t size = address.ToSocketAddress(&to);
+  const int fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&to), size), 0);
   return fd;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -69,6 +70,30 @@ TEST(LogLine, TextValuesCannotForgeAnEventOrAField) {
   EXPECT_EQ(FormatLogLine(LogFormat::kText, kTime, LogLevel::kInfo, "e",
                           {{"a", "x\ny"}, {"b", "x c=1"}, {"d", ""}}),
             std::string(kTimeText) + " info e a=\"x\\ny\" b=\"x c=1\" d=\"\"");
+}
+
+TEST(LogLine, ListsOfNamesAreArraysOrJoinedByCommas) {
+  const std::vector<std::string> names = {"a", "b \"c\""};
+  const std::vector<std::string> none;
+  EXPECT_EQ(nlohmann::json::parse(Json({{"names", names}, {"none", none}})),
+            nlohmann::json::parse(
+                std::string("{\"time\":\"") + kTimeText +
+                "\",\"level\":\"info\",\"event\":\"event\",\"names\":"
+                "[\"a\",\"b \\\"c\\\"\"],\"none\":[]}"));
+  const std::vector<std::string> plain = {"a", "b"};
+  EXPECT_EQ(
+      FormatLogLine(LogFormat::kText, kTime, LogLevel::kInfo, "e",
+                    {{"x", plain}, {"y", names}, {"z", none}}),
+      std::string(kTimeText) + " info e x=a,b y=\"a,b \\\"c\\\"\" z=\"\"");
+}
+
+TEST(Log, IsEnabledFromTheLevelUp) {
+  ConfigureLog(LogFormat::kText, LogLevel::kWarning);
+  EXPECT_FALSE(LogEnabled(LogLevel::kDebug));
+  EXPECT_FALSE(LogEnabled(LogLevel::kInfo));
+  EXPECT_TRUE(LogEnabled(LogLevel::kWarning));
+  EXPECT_TRUE(LogEnabled(LogLevel::kError));
+  ConfigureLog(LogFormat::kText, LogLevel::kInfo);
 }
 
 TEST(Log, WritesLinesAtOrAboveTheLevelToStderr) {

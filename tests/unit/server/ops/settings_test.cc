@@ -11,8 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ops/exit_code.h"
@@ -337,10 +339,40 @@ TEST_F(SettingsTest, ActionsAreNotSettings) {
 TEST_F(SettingsTest, HelpShowsFlagVariableAndDefaultOfEverySetting) {
   const std::string help = HelpText();
   for (const Setting& setting : AllSettings()) {
-    EXPECT_THAT(help, HasSubstr(absl::StrCat("  ", setting.Flag())));
-    EXPECT_THAT(help, HasSubstr(absl::StrCat("[", setting.Variable(), "]")));
+    EXPECT_THAT(help, HasSubstr(absl::StrCat("\n       ", setting.Flag())));
+    EXPECT_THAT(help, HasSubstr(absl::StrCat("\n           Variable: ",
+                                             setting.Variable(), "\n")));
   }
   EXPECT_THAT(help, HasSubstr("Default: 256MiB."));
+}
+
+// As man(1) lays out a page.
+TEST_F(SettingsTest, HelpIsAPageOfTheManual) {
+  const std::string help = HelpText();
+  std::size_t at = 0;
+  for (const char* section :
+       {"NAME\n       lossscalerd - ", "\nSYNOPSIS\n       lossscalerd ",
+        "\nDESCRIPTION\n", "\nOPTIONS\n", "\nFILES\n", "\nENVIRONMENT\n",
+        "\nSIGNALS\n", "\nEXIT STATUS\n", "\nEXAMPLES\n"}) {
+    const std::size_t found = help.find(section, at);
+    ASSERT_NE(found, std::string::npos) << section;
+    at = found;
+  }
+  for (const absl::string_view line : absl::StrSplit(help, '\n')) {
+    EXPECT_LE(line.size(), 80u) << line;
+    EXPECT_FALSE(absl::EndsWith(line, " ")) << line;
+  }
+  for (const Setting& setting : AllSettings()) {
+    EXPECT_THAT(help, HasSubstr(absl::StrCat(
+                          "\n   ", std::string(setting.group), "\n       --")));
+  }
+  // One word of each code's meaning.
+  for (const char* status :
+       {"       0\n           Drained", "       1\n           A setting",
+        "       2\n           An address", "       3\n           The store",
+        "       4\n           Calls"}) {
+    EXPECT_THAT(help, HasSubstr(status));
+  }
 }
 
 TEST_F(SettingsTest, ReadmeHasTheTable) {

@@ -1,0 +1,21 @@
+// Copyright 2026 The Loss Scaler Service Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "store/measured_store.h"
+
+#include <chrono>
+
+namespace lossscaler::server {
+
+void MeasuredStore::Commit(Write write, Done done) {
+  const auto start = std::chrono::steady_clock::now();
+  store_->Commit(
+      std::move(write), [this, start, done = std::move(done)](
+                            WriteResult result, absl::Status status) {
+        on_write_(absl::FromChrono(std::chrono::steady_clock::now() - start),
+                  result);
+        done(result, std::move(status));
+      });
+}
+
+}  // namespace lossscaler::server
