@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <utility>
@@ -14,6 +15,74 @@
 #include "testing/poll_until.h"
 
 namespace lossscaler::testing {
+namespace {
+
+// What a server lets a client send on its first stream (RFC 9113, 6.9).
+class Windows {
+ public:
+  // Takes note of the frames that have come since the last time.
+  void Follow(const std::string& heard) {
+    constexpr std::size_t kHead = 9;
+    while (heard.size() - read_ >= kHead) {
+      const std::string_view head(heard.data() + read_, kHead);
+      const auto length = static_cast<std::size_t>(Number(head.substr(0, 3)));
+      if (heard.size() - read_ < kHead + length) return;
+      Take(static_cast<http2::FrameType>(head[3]), Number(head.substr(5)),
+           std::string_view(heard).substr(read_ + kHead, length));
+      read_ += kHead + length;
+    }
+  }
+
+  // The call or the connection has been ended.
+  bool ended() const { return ended_; }
+  std::int64_t size() const { return std::min(connection_, stream_); }
+  void Spend(std::int64_t bytes) {
+    connection_ -= bytes;
+    stream_ -= bytes;
+  }
+
+ private:
+  static constexpr std::int64_t kInitial = 65'535;
+  static constexpr std::int64_t kInitialWindowSize = 4;
+
+  static std::int64_t Number(std::string_view bytes) {
+    std::int64_t number = 0;
+    for (const char byte : bytes) {
+      number = number << 8 | static_cast<std::uint8_t>(byte);
+    }
+    return number;
+  }
+
+  void Take(http2::FrameType type, std::int64_t stream,
+            std::string_view payload) {
+    switch (type) {
+      case http2::FrameType::kWindowUpdate:
+        (stream == 0 ? connection_ : stream_) += Number(payload);
+        break;
+      case http2::FrameType::kSettings:
+        for (; payload.size() >= 6; payload.remove_prefix(6)) {
+          if (Number(payload.substr(0, 2)) == kInitialWindowSize) {
+            stream_ += Number(payload.substr(2, 4)) - kInitial;
+          }
+        }
+        break;
+      case http2::FrameType::kHeaders:
+      case http2::FrameType::kReset:
+      case http2::FrameType::kGoAway:
+        ended_ = true;
+        break;
+      default:
+        break;
+    }
+  }
+
+  std::size_t read_ = 0;
+  std::int64_t connection_ = kInitial;
+  std::int64_t stream_ = kInitial;
+  bool ended_ = false;
+};
+
+}  // namespace
 
 HostilePeer::HostilePeer(const std::string& address)
     : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -47,66 +116,23 @@ void HostilePeer::Send(std::string_view bytes) {
 
 std::int64_t HostilePeer::SendData(std::int64_t bytes,
                                    std::chrono::seconds limit) {
-  using http2::FrameType;
-  // RFC 9113, 6.5.2 and 6.9; the server's settings may raise that of streams.
-  constexpr std::int64_t kFirstWindow = 65'535;
   constexpr std::int64_t kFrame = 16'384;
   const std::string frame =
-      http2::Frame(FrameType::kData, 0, 1, std::string(kFrame, 'x'));
-  std::int64_t connection_window = kFirstWindow;
-  std::int64_t stream_window = kFirstWindow;
-  std::size_t read = 0;
-  bool ended = false;
-  const auto number = [this](std::size_t at, std::size_t size) {
-    std::uint32_t value = 0;
-    for (std::size_t i = 0; i < size; ++i) {
-      value = value << 8 | static_cast<std::uint8_t>(heard_[at + i]);
-    }
-    return value;
-  };
-  const auto hear = [&] {
-    ended = !Listen() || ended;
-    while (heard_.size() - read >= 9 &&
-           heard_.size() - read >= 9 + number(read, 3)) {
-      const std::size_t payload = read + 9;
-      const std::size_t length = number(read, 3);
-      const std::uint32_t stream = number(read + 5, 4);
-      switch (static_cast<FrameType>(heard_[read + 3])) {
-        case FrameType::kWindowUpdate:
-          (stream == 0 ? connection_window : stream_window) +=
-              number(payload, 4);
-          break;
-        case FrameType::kSettings:
-          for (std::size_t i = payload; i < payload + length; i += 6) {
-            if (number(i, 2) == 4) {
-              stream_window += number(i + 2, 4) - kFirstWindow;
-            }
-          }
-          break;
-        case FrameType::kHeaders:
-        case FrameType::kReset:
-        case FrameType::kGoAway:
-          ended = true;
-          break;
-        default:
-          break;
-      }
-      read = payload + length;
-    }
-  };
+      http2::Frame(http2::FrameType::kData, 0, 1, std::string(kFrame, 'x'));
+  Windows windows;
+  bool open = true;
   std::int64_t sent = 0;
-  while (sent < bytes) {
+  for (; sent < bytes; sent += kFrame) {
     const bool ready = PollUntil(limit, [&] {
-      hear();
-      return ended || (connection_window >= kFrame && stream_window >= kFrame);
+      open = Listen();
+      windows.Follow(heard_);
+      return !open || windows.ended() || windows.size() >= kFrame;
     });
-    if (ended || !ready ||
+    if (!ready || !open || windows.ended() ||
         !SendAll(socket_, frame.data(), static_cast<ssize_t>(frame.size()))) {
       break;
     }
-    connection_window -= kFrame;
-    stream_window -= kFrame;
-    sent += kFrame;
+    windows.Spend(kFrame);
   }
   return sent;
 }

@@ -100,8 +100,6 @@ class HostilePeerTest : public ::testing::Test {
   const Holdings before_;
 };
 
-class GreedyPeerTest : public HostilePeerTest {};
-
 TEST_F(HostilePeerTest, OtherProtocolsAreRefusedAtOnce) {
   for (int i = 0; i < 50; ++i) {
     ExpectRefused(std::string(64, '\xff'));
@@ -170,7 +168,7 @@ TEST_F(HostilePeerTest, FloodsOfSmallFramesAreNotAnsweredWithoutBound) {
 // gRPC takes a message in whole before it looks at its size: what it holds of
 // all of them is bounded by its quota, max_bytes_in_flight and as much for
 // itself, 512 MiB by default. Beyond it, it ends such calls.
-TEST_F(GreedyPeerTest, AMessageThatAnnouncesFourGibibytesIsCutOffAtTheQuota) {
+TEST_F(HostilePeerTest, AMessageThatAnnouncesFourGibibytesIsCutOffAtTheQuota) {
   constexpr std::int64_t kQuota = std::int64_t{512} << 20;
   HostilePeer peer = Connect();
   peer.Send(http2::Greeting() +
