@@ -38,6 +38,10 @@ constexpr absl::Duration kSuppressedInterval = absl::Seconds(1);
 // leave once no call is open.
 constexpr std::chrono::milliseconds kFlush(250);
 
+// How long a peer that connects may take until it speaks HTTP/2. It need not be
+// one of ours, and has a file until then.
+constexpr absl::Duration kHandshake = absl::Seconds(10);
+
 // Calls on one connection; what a server takes in all is limits.max_open_calls.
 constexpr int kMaxCallsPerConnection = 10'000;
 
@@ -53,6 +57,19 @@ constexpr int kTcpLookahead = 4 << 20;
 std::int64_t TransportBytes(const Limits& limits) {
   constexpr std::int64_t kLeast = std::int64_t{256} << 20;
   return std::max(kLeast, limits.max_unscale_streams * kTcpLookahead);
+}
+
+using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
+using ConnectionType =
+    grpc::ServerBuilder::experimental_type::ExternalConnectionType;
+
+Listener::Take TakeInto(std::shared_ptr<Acceptor> acceptor) {
+  return [acceptor = std::move(acceptor)](int listening, int connection) {
+    Acceptor::NewConnectionParameters parameters;
+    parameters.listener_fd = listening;
+    parameters.fd = connection;
+    acceptor->HandleNewConnection(&parameters);
+  };
 }
 
 int Milliseconds(absl::Duration duration) {
@@ -302,36 +319,32 @@ absl::Status App::Listen() {
   builder.SetOption(ReflectionOption(config_.reflection));
   ConfigureConnections(&builder);
 
-  // gRPC binds in this order and stops at the first that fails.
-  std::vector<int> ports(listen_.size(), 0);
-  for (std::size_t i = 0; i < listen_.size(); ++i) {
-    builder.AddListeningPort(listen_[i].ToString(), CredentialsFor(listen_[i]),
-                             &ports[i]);
+  for (const ListenAddress& address : listen_) {
+    std::shared_ptr<Acceptor> acceptor =
+        builder.experimental().AddExternalConnectionAcceptor(
+            ConnectionType::FROM_FD, CredentialsFor(address));
+    const absl::StatusOr<int> port =
+        listener_.Listen(address, TakeInto(std::move(acceptor)));
+    if (!port.ok()) {
+      return MakeExitError(
+          ExitCode::kBind,
+          absl::StrCat("cannot listen on ", address.ToString(), ": ",
+                       port.status().message(),
+                       "; stop whoever has it, or choose another address"));
+    }
+    addresses_.push_back(address.WithPort(*port));
   }
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) {
-    const auto failed = std::find(ports.begin(), ports.end(), 0);
-    if (failed == ports.end()) {
-      return MakeExitError(ExitCode::kBind,
-                           "gRPC could not start; its messages are in the log");
-    }
-    const ListenAddress& address =
-        listen_[static_cast<std::size_t>(failed - ports.begin())];
-    const std::string why = WhyNotBindable(address);
-    return MakeExitError(
-        ExitCode::kBind,
-        absl::StrCat("cannot listen on ", address.ToString(), ": ",
-                     why.empty() ? "see gRPC's messages in the log" : why,
-                     "; stop whoever has it, or choose another address"));
+    return MakeExitError(ExitCode::kBind,
+                         "gRPC could not start; its messages are in the log");
   }
   for (const std::unique_ptr<UnixSocketLock>& lock : socket_locks_) {
     if (const absl::Status status = lock->RestrictMode(); !status.ok()) {
       return status;
     }
   }
-  for (std::size_t i = 0; i < listen_.size(); ++i) {
-    addresses_.push_back(listen_[i].WithPort(ports[i]));
-  }
+  listener_.Start();
   return absl::OkStatus();
 }
 
@@ -342,9 +355,8 @@ void App::ConfigureConnections(grpc::ServerBuilder* builder) const {
                                            TransportBytes(config_.limits))));
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                               kMaxCallsPerConnection);
-  // With SO_REUSEPORT two servers would share a port, and the kernel would deal
-  // connections to both.
-  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                              Milliseconds(kHandshake));
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
                               Milliseconds(config_.keepalive_time));
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
@@ -423,6 +435,7 @@ void App::Close() {
   if (refresher_ != nullptr) refresher_->Stop();
   suppressed_.Stop();
   if (spare_threads_ != nullptr) spare_threads_->End();
+  listener_.Stop();
   if (server_ != nullptr) {
     server_->Shutdown(std::chrono::system_clock::now() + kFlush);
     server_.reset();

@@ -36,6 +36,7 @@
 #include "ops/exit_code.h"
 #include "ops/file_refresher.h"
 #include "ops/health_monitor.h"
+#include "ops/listener.h"
 #include "ops/metrics.h"
 #include "ops/ready_file.h"
 #include "ops/repeater.h"
@@ -144,6 +145,7 @@ class App {
   std::unique_ptr<grpc::Service> service_;
   std::vector<ListenAddress> listen_;
   std::vector<std::unique_ptr<UnixSocketLock>> socket_locks_;
+  Listener listener_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::string> addresses_;
   std::unique_ptr<HealthMonitor> store_health_;

@@ -22,7 +22,6 @@
 #include "rpc/unscale_reactor.h"
 #include "rpc/watch_reactor.h"
 #include "sessions/byte_budget.h"
-#include "sessions/participants.h"
 
 namespace lossscaler::server {
 namespace {
@@ -191,7 +190,7 @@ class LossScalerServiceImpl final : public Base {
     }
     return new ParticipateReactor(context, std::move(call),
                                   {.registry = registry(),
-                                   .participants = &participants_,
+                                   .participants = registry()->participants(),
                                    .watchdog = &watchdog_,
                                    .gate = gate()});
   }
@@ -262,7 +261,6 @@ class LossScalerServiceImpl final : public Base {
   const ServiceDependencies dependencies_;
   const Entrance entrance_;
   ByteBudget watchers_;
-  Participants participants_;
   IdleWatchdog watchdog_;
 };
 

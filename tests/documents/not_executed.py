@@ -16,6 +16,7 @@ NOT_EXECUTED = {
     r"\./run fuzz( .*)?": ".ci/run runs it",
     r"\./run bench( .*)?": "the tests Bench.* run what it runs, for a moment",
     r"\./run soak( .*)?": "the test Soak.share runs a share of it",
+    r"\./run load( .*)?": "the test Load.share runs a share of it",
     r"build/dev/tests/fault/group/group_soak --check .*": "is for what a failed soak has left",
     r"(LOSSSCALER_FILES=\S+ )?docker-compose .*": "needs a Docker engine: the test Deploy.compose resolves the same files",
     r"chown -R 0:10001 files": "needs root",
