@@ -387,6 +387,7 @@ void App::ConfigureConnections(grpc::ServerBuilder* builder) const {
 }
 
 void App::WatchStore() {
+  server_->GetHealthCheckService()->SetServingStatus(kHealthProcess, true);
   store_health_ = std::make_unique<HealthMonitor>(
       [this] { return store_->Health(); },
       [this](const absl::Status& status) {

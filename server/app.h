@@ -56,6 +56,9 @@ namespace lossscaler::server {
 inline constexpr char kHealthOverall[] = "";
 inline constexpr char kHealthService[] = "lossscaler.v1.LossScalerService";
 inline constexpr char kHealthStore[] = "store";
+// That the process works, whatever its store does: for those who would start it
+// again otherwise.
+inline constexpr char kHealthProcess[] = "process";
 
 // The version that this was built from, such as "0.1.0".
 std::string_view Version();
