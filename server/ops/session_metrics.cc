@@ -75,12 +75,12 @@ SessionMetrics::SessionMetrics(prometheus::Registry* registry,
                          "Unix time of the last decision of any session in "
                          "seconds; 0: none since the server started.")
                          .Add({})),
-      decision_wait_(
-          prometheus::BuildHistogram()
-              .Name("lossscaler_decision_wait_seconds")
-              .Help("Seconds from the arrival of a vote to its answer.")
-              .Register(*registry)
-              .Add({}, kWaitSeconds)),
+      decision_wait_(prometheus::BuildHistogram()
+                         .Name("lossscaler_decision_wait_seconds")
+                         .Help("Seconds from the arrival of a vote to its "
+                               "decision; votes that got none are left out.")
+                         .Register(*registry)
+                         .Add({}, kWaitSeconds)),
       waiting_votes_(KeptGaugeFamily(registry, "lossscaler_waiting_votes",
                                      "Votes that wait for their answer.")
                          .Add({})),
@@ -189,9 +189,10 @@ void SessionMetrics::OnChange(const SessionChange& change) {
 
 void SessionMetrics::OnVote() { waiting_votes_.Increment(); }
 
-void SessionMetrics::OnVoteAnswered(absl::Duration waited) {
+void SessionMetrics::OnVoteAnswered(absl::Duration waited, bool decided) {
   waiting_votes_.Decrement();
-  decision_wait_.Observe(absl::ToDoubleSeconds(waited));
+  // What is refused at once would hide how long the others wait.
+  if (decided) decision_wait_.Observe(absl::ToDoubleSeconds(waited));
 }
 
 void SessionMetrics::OnUnscaled(std::int64_t bytes,

@@ -30,7 +30,7 @@ class SessionMetrics final : public SessionObserver {
 
   void OnChange(const SessionChange& change) override;
   void OnVote() override;
-  void OnVoteAnswered(absl::Duration waited) override;
+  void OnVoteAnswered(absl::Duration waited, bool decided) override;
   void OnUnscaled(std::int64_t bytes, const UnscaleVerdict& verdict) override;
 
  private:

@@ -97,6 +97,23 @@ TEST(ListenAddress, PutsTheRealPortInPlace) {
   EXPECT_EQ(ListenAddress::Parse("unix:/x")->WithPort(1), "unix:/x");
 }
 
+TEST(ListenAddress, IsWhatTheOperatingSystemWants) {
+  sockaddr_storage storage;
+  ASSERT_EQ(ListenAddress::Parse("127.0.0.2:258")->ToSocketAddress(&storage),
+            sizeof(sockaddr_in));
+  const auto& v4 = reinterpret_cast<const sockaddr_in&>(storage);
+  EXPECT_EQ(v4.sin_family, AF_INET);
+  EXPECT_EQ(v4.sin_addr.s_addr, htonl(0x7f000002));
+  EXPECT_EQ(v4.sin_port, htons(258));
+
+  ASSERT_EQ(ListenAddress::Parse("[::1]:258")->ToSocketAddress(&storage),
+            sizeof(sockaddr_in6));
+  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(storage);
+  EXPECT_EQ(v6.sin6_family, AF_INET6);
+  EXPECT_TRUE(IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr));
+  EXPECT_EQ(v6.sin6_port, htons(258));
+}
+
 TEST(WhyNotBindable, NamesThePortInUse) {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in name{};

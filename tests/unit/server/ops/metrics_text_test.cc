@@ -102,7 +102,8 @@ TEST_F(MetricsTextTest, NoClientCanMakeItLonger) {
 TEST_F(MetricsTextTest, NamesAndUnitsAreThoseOfPrometheus) {
   MakeMetrics(/*sessions=*/true);
   DoEverything();
-  for (const auto& [name, family] : Text().families()) {
+  const PrometheusText text = Text();
+  for (const auto& [name, family] : text.families()) {
     SCOPED_TRACE(name);
     EXPECT_THAT(name, AnyOf(StartsWith("lossscaler_"), StartsWith("process_")));
     EXPECT_THAT(family.type == "counter", Eq(name.ends_with("_total")));
@@ -126,8 +127,9 @@ TEST_F(MetricsTextTest, NamesAndUnitsAreThoseOfPrometheus) {
 TEST_F(MetricsTextTest, TheTableInTheReadmeIsWhatIsExported) {
   MakeMetrics(/*sessions=*/true);
   DoEverything();
+  const PrometheusText text = Text();
   std::string exported;
-  for (const auto& [name, family] : Text().families()) {
+  for (const auto& [name, family] : text.families()) {
     absl::StrAppend(&exported, name, " | ", family.type, " | ",
                     absl::StrJoin(family.labels, ", "), " | ", family.help,
                     "\n");
@@ -237,7 +239,8 @@ TEST_F(MetricsTextTest, IsWholeWhileEverythingIsCounted) {
         Change(Cause::kCreate, nullptr, &session);
         Change(Cause::kVote, &session, &session, &decision);
         Change(Cause::kDelete, &session, nullptr);
-        metrics_->sessions().OnVoteAnswered(absl::Microseconds(i));
+        metrics_->sessions().OnVoteAnswered(absl::Microseconds(i),
+                                            /*decided=*/true);
         metrics_->OnStoreWrite(absl::Microseconds(i), i % 2 == 0);
       }
     });
