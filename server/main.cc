@@ -98,6 +98,13 @@ ExitCode Run(const std::vector<std::string>& arguments,
     return ExitCodeOf(resolved.status());
   }
   if (line.print_config) Print(stdout, PrintConfig(*resolved));
+  if (line.check_config) {
+    const absl::Status usable = App::CheckCredentials(resolved->config);
+    if (!usable.ok()) {
+      Print(stderr, absl::StrCat("lossscalerd: ", usable.message(), "\n"));
+      return ExitCodeOf(usable);
+    }
+  }
   if (line.print_config || line.check_config) return ExitCode::kDrained;
 
   ConfigureLog(resolved->config.log_format, resolved->config.log_level);

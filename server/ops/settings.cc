@@ -378,13 +378,6 @@ std::vector<Setting> MakeTable() {
   return table;
 }
 
-// Whether strangers are kept out of addresses that other machines can reach,
-// and nobody on the way reads or changes what is said.
-bool IsProtected(const Config& config) {
-  return !config.tls_cert.empty() && !config.tls_key.empty() &&
-         !(config.token_file.empty() && config.tls_client_ca.empty());
-}
-
 }  // namespace
 
 std::string Setting::Flag() const {
@@ -410,6 +403,11 @@ const Setting* FindSetting(std::string_view key) {
     if (setting.key == key) return &setting;
   }
   return nullptr;
+}
+
+bool IsProtected(const Config& config) {
+  return !config.tls_cert.empty() && !config.tls_key.empty() &&
+         !(config.token_file.empty() && config.tls_client_ca.empty());
 }
 
 std::vector<std::string> CheckTogether(const Config& config) {

@@ -16,6 +16,7 @@
 #include "rpc/call.h"
 #include "sessions/limits.h"
 #include "sessions/registry.h"
+#include "sessions/stream_admission.h"
 #include "store/store.h"
 
 namespace lossscaler::server {
@@ -25,6 +26,7 @@ struct ServiceDependencies {
   Registry* registry = nullptr;
   Store* store = nullptr;
   CallGate* gate = nullptr;
+  StreamAdmission* admission = nullptr;
   const Reception* reception = nullptr;
   // Null: no threads are held.
   SpareThreads* spare_threads = nullptr;

@@ -77,9 +77,13 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
     return reactor;
   }
   handler([reactor, call, gate = entrance.gate](const absl::Status& result) {
-    call->End(result);
-    reactor->Finish(ToGrpcStatus(result));
-    gate->Leave();
+    const auto finish = [reactor, call, gate, result] {
+      call->End(result);
+      reactor->Finish(ToGrpcStatus(result));
+      gate->Leave();
+    };
+    if (!absl::IsResourceExhausted(result)) return finish();
+    gate->refusals().Refuse(finish);
   });
   return reactor;
 }

@@ -3,6 +3,7 @@
 
 // The id that a client sends with its calls.
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <span>
@@ -128,7 +129,7 @@ class CallIdTest : public ::testing::Test {
     const std::shared_ptr<WorkerStream> stream =
         connection->Participate(session, {.worker = "w", .incarnation = 1},
                                 std::make_shared<NothingToHear>());
-    EXPECT_TRUE(PollUntil([&] {
+    EXPECT_TRUE(PollUntil(std::chrono::seconds(30), [&] {
       if (stream->needs_polling()) stream->Poll(absl::Milliseconds(10));
       return service_.ids().contains("Participate");
     }));

@@ -856,6 +856,15 @@ TEST_F(GroupRpc, ADrainAnswersEveryoneWhoWaits) {
               IsError(Reason::kDraining));
 }
 
+TEST_F(GroupRpc, ADrainEndsStreamsThatHaveSaidNothing) {
+  MakeGroup(3);
+  Participant silent(stub_.get());
+  ASSERT_TRUE(Await([this] { return server_.gate().open() == 1; }));
+  Drain();
+  EXPECT_THAT(silent.Finish(), IsError(Reason::kDraining));
+  EXPECT_TRUE(server_.gate().WaitUntilEmpty(absl::Seconds(10)));
+}
+
 TEST_F(GroupRpc, TheServerSaysThatItKnowsGroups) {
   v1::GetServerInfoResponse info;
   ASSERT_THAT(Call(&Stub::GetServerInfo, v1::GetServerInfoRequest(), &info),

@@ -48,10 +48,12 @@ class InProcessServer {
  public:
   explicit InProcessServer(const server::Limits& limits = {})
       : gate_(limits),
+        admission_(limits),
         registry_(&store_, limits),
         service_(server::MakeLossScalerService({.registry = &registry_,
                                                 .store = &store_,
                                                 .gate = &gate_,
+                                                .admission = &admission_,
                                                 .reception = &reception_,
                                                 .limits = limits,
                                                 .version = "test"})) {
@@ -92,6 +94,7 @@ class InProcessServer {
   server::MemoryStore memory_;
   FaultyStore store_{&memory_};
   server::CallGate gate_;
+  server::StreamAdmission admission_;
   server::Reception reception_;
   server::Registry registry_;
   std::unique_ptr<grpc::Service> service_;
