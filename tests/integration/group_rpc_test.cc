@@ -25,7 +25,7 @@
 #include "testing/in_process_server.h"
 #include "testing/participant.h"
 #include "testing/status_matchers.h"
-#include "testing/unscale_call.h"
+#include "testing/unscale_dialog.h"
 
 namespace lossscaler {
 namespace {
@@ -37,7 +37,7 @@ using ::lossscaler::testing::IsError;
 using ::lossscaler::testing::IsOk;
 using ::lossscaler::testing::Participant;
 using ::lossscaler::testing::ToAbsl;
-using ::lossscaler::testing::UnscaleCall;
+using ::lossscaler::testing::UnscaleDialog;
 using ::testing::ElementsAre;
 using Stub = v1::LossScalerService::Stub;
 
@@ -722,9 +722,9 @@ TEST_F(GroupRpc, ScalesAndUnscalesForAStepOfAWorker) {
   ASSERT_THAT(Call(&Stub::ScaleLoss, loss, &scaled), IsOk());
   EXPECT_THAT(scaled.scaled_losses(), ElementsAre(32768));
 
-  v1::UnscaleOpen open = UnscaleCall::OpenFor("s1", 2);
+  v1::UnscaleOpen open = UnscaleDialog::OpenFor("s1", 2);
   const auto run = [&] {
-    UnscaleCall call(stub_.get());
+    UnscaleDialog call(stub_.get());
     call.Open(open);
     call.Chunk(0, 0, ::lossscaler::testing::BytesOf<float>({65536, 131072}));
     call.HalfClose();

@@ -38,7 +38,7 @@
 #include "testing/poll_until.h"
 #include "testing/prometheus_text.h"
 #include "testing/status_matchers.h"
-#include "testing/unscale_call.h"
+#include "testing/unscale_dialog.h"
 
 namespace lossscaler {
 namespace {
@@ -51,7 +51,7 @@ using ::lossscaler::testing::IsOk;
 using ::lossscaler::testing::PollUntil;
 using ::lossscaler::testing::PrometheusText;
 using ::lossscaler::testing::ToAbsl;
-using ::lossscaler::testing::UnscaleCall;
+using ::lossscaler::testing::UnscaleDialog;
 using ::testing::AllOf;
 using ::testing::Eq;
 using ::testing::Ge;
@@ -212,8 +212,8 @@ TEST_F(ServerMetricsTest, WhatUnscaleFindsIsCounted) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   ASSERT_THAT(CreateSolo("run"), IsOk());
-  UnscaleCall call(stub_.get());
-  call.Open(UnscaleCall::OpenFor("s", 6));
+  UnscaleDialog call(stub_.get());
+  call.Open(UnscaleDialog::OpenFor("s", 6));
   ASSERT_TRUE(call.Read().has_opened());
   const PrometheusText open = Scrape();
   EXPECT_THAT(open.Find("lossscaler_unscale_streams"), Optional(1));
@@ -309,8 +309,8 @@ TEST_F(ServerMetricsTest, ReadinessFollowsTheStoreAndHealthDoesNot) {
 TEST_F(ServerMetricsTest, AServerThatDrainsIsHealthyButNotReady) {
   ASSERT_THAT(CreateSolo("run"), IsOk());
   // May go on, and so keeps the server from ending.
-  UnscaleCall call(stub_.get());
-  call.Open(UnscaleCall::OpenFor("s", 1));
+  UnscaleDialog call(stub_.get());
+  call.Open(UnscaleDialog::OpenFor("s", 1));
   ASSERT_TRUE(call.Read().has_opened());
   std::future<server::ExitCode> drained =
       std::async(std::launch::async, [this] { return app_->Drain(); });
