@@ -152,6 +152,7 @@ App::App(const Config& config, std::unique_ptr<Store> store)
       ready_(absl::UnavailableError("the server is starting")),
       gate_(config_.limits),
       admission_(config_.limits),
+      watchers_(config_.limits.max_watch_streams),
       metrics_({.version = std::string(Version()),
                 .start_time = absl::Now(),
                 .start_count = store->start_count(),
@@ -263,10 +264,17 @@ absl::Status App::Ready() const {
 }
 
 MetricsSample App::Sample() const {
-  return {.open_calls = gate_.open(),
-          .unscale_streams = admission_.open_streams(),
-          .bytes_in_flight = admission_.bytes_in_flight(),
-          .store_healthy = store_healthy_};
+  MetricsSample sample{
+      .open_calls = gate_.open(),
+      .unscale_streams = admission_.open_streams(),
+      .bytes_in_flight = admission_.bytes_in_flight(),
+      .watch_streams = watchers_.taken(),
+      .store_healthy = store_healthy_,
+      .refused_connections = listener_.refused(),
+      .failed_tls_reloads = refresher_->failed_tls_reloads(),
+      .failed_token_reloads = refresher_->failed_token_reloads()};
+  if (tls_ != nullptr) sample.certificate_expiry = tls_->Get()->facts.not_after;
+  return sample;
 }
 
 // Who can open a unix socket is decided by its folder and mode.
@@ -308,6 +316,7 @@ absl::Status App::Listen() {
                                     .store = store_.get(),
                                     .gate = &gate_,
                                     .admission = &admission_,
+                                    .watchers = &watchers_,
                                     .reception = &reception_,
                                     .spare_threads = spare_threads_.get(),
                                     .limits = config_.limits,

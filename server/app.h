@@ -45,6 +45,7 @@
 #include "ops/token_file.h"
 #include "ops/unix_socket_lock.h"
 #include "rpc/call.h"
+#include "sessions/byte_budget.h"
 #include "sessions/registry.h"
 #include "sessions/stream_admission.h"
 #include "store/store.h"
@@ -134,6 +135,8 @@ class App {
   std::atomic<bool> store_healthy_ = false;
   CallGate gate_;
   StreamAdmission admission_;
+  // Places for WatchSession streams.
+  ByteBudget watchers_;
   EventLog event_log_;
   Metrics metrics_;
   Registry registry_;

@@ -18,6 +18,8 @@
 #include <cstring>
 #include <utility>
 
+#include "ops/limited_log.h"
+
 namespace lossscaler::server {
 namespace {
 
@@ -106,13 +108,19 @@ void Listener::Run() {
   }
 }
 
-bool Listener::Accept(const Socket& socket) const {
+bool Listener::Accept(const Socket& socket) {
   while (true) {
     const int fd =
         accept4(socket.fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     // The kernel gives the least number that is free.
     if (fd >= end_) {
       close(fd);
+      ++refused_;
+      LimitedLog(LogLevel::kWarning, "connection_refused",
+                 {{"files", end_},
+                  {"meaning",
+                   "no file is left for it: raise the limit of open files "
+                   "(ulimit -n), or find out who connects"}});
     } else if (fd >= 0) {
       socket.take(socket.fd, fd);
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||

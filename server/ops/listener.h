@@ -7,13 +7,16 @@
 // gRPC's own (1.51) stops listening for good when a connection comes and no
 // file is left for it: one client with enough connections would keep everybody
 // else out until the server is started again. This one keeps files for the
-// store and everything else, ends connections beyond them at once, and goes on.
+// store and everything else, ends connections beyond them at once, logs that
+// (connections_refused), and goes on.
 //
-// Thread safety: one thread.
+// Thread safety: one thread, but where it says otherwise.
 
 #ifndef LOSSSCALER_SERVER_OPS_LISTENER_H_
 #define LOSSSCALER_SERVER_OPS_LISTENER_H_
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -48,6 +51,9 @@ class Listener {
   // Closes the sockets. Connections that were taken stay.
   void Stop();
 
+  // Connections that were ended at once. Any thread.
+  std::int64_t refused() const { return refused_; }
+
  private:
   struct Socket {
     int fd;
@@ -56,12 +62,13 @@ class Listener {
 
   void Run();
   // Takes the connections that wait; false if the machine has no room for one.
-  bool Accept(const Socket& socket) const;
+  bool Accept(const Socket& socket);
 
   // The least file that a connection does not get.
   const int end_;
   // Ends the thread.
   const int wake_;
+  std::atomic<std::int64_t> refused_ = 0;
   std::vector<Socket> sockets_;
   std::thread thread_;
 };

@@ -21,7 +21,6 @@
 #include "rpc/unary_call.h"
 #include "rpc/unscale_reactor.h"
 #include "rpc/watch_reactor.h"
-#include "sessions/byte_budget.h"
 
 namespace lossscaler::server {
 namespace {
@@ -56,7 +55,6 @@ class LossScalerServiceImpl final : public Base {
       : dependencies_(dependencies),
         entrance_{.reception = dependencies.reception,
                   .gate = dependencies.gate},
-        watchers_(dependencies.limits.max_watch_streams),
         watchdog_(dependencies.limits.unscale_idle) {}
 
   // ---- Sessions and the server
@@ -217,7 +215,7 @@ class LossScalerServiceImpl final : public Base {
     }
     auto* const reactor = new WatchReactor(context, std::move(call),
                                            {.registry = registry(),
-                                            .places = &watchers_,
+                                            .places = dependencies_.watchers,
                                             .watchdog = &watchdog_,
                                             .gate = gate(),
                                             .limits = dependencies_.limits});
@@ -260,7 +258,6 @@ class LossScalerServiceImpl final : public Base {
 
   const ServiceDependencies dependencies_;
   const Entrance entrance_;
-  ByteBudget watchers_;
   IdleWatchdog watchdog_;
 };
 

@@ -14,6 +14,7 @@
 #include "ops/call_gate.h"
 #include "ops/spare_threads.h"
 #include "rpc/call.h"
+#include "sessions/byte_budget.h"
 #include "sessions/limits.h"
 #include "sessions/registry.h"
 #include "sessions/stream_admission.h"
@@ -27,6 +28,8 @@ struct ServiceDependencies {
   Store* store = nullptr;
   CallGate* gate = nullptr;
   StreamAdmission* admission = nullptr;
+  // Places for WatchSession streams.
+  ByteBudget* watchers = nullptr;
   const Reception* reception = nullptr;
   // Null: no threads are held.
   SpareThreads* spare_threads = nullptr;

@@ -49,11 +49,13 @@ class InProcessServer {
   explicit InProcessServer(const server::Limits& limits = {})
       : gate_(limits),
         admission_(limits),
+        watchers_(limits.max_watch_streams),
         registry_(&store_, limits),
         service_(server::MakeLossScalerService({.registry = &registry_,
                                                 .store = &store_,
                                                 .gate = &gate_,
                                                 .admission = &admission_,
+                                                .watchers = &watchers_,
                                                 .reception = &reception_,
                                                 .limits = limits,
                                                 .version = "test"})) {
@@ -95,6 +97,7 @@ class InProcessServer {
   FaultyStore store_{&memory_};
   server::CallGate gate_;
   server::StreamAdmission admission_;
+  server::ByteBudget watchers_;
   server::Reception reception_;
   server::Registry registry_;
   std::unique_ptr<grpc::Service> service_;

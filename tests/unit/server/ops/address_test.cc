@@ -3,6 +3,10 @@
 
 #include "ops/address.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <string>
 
 #include "absl/strings/str_cat.h"

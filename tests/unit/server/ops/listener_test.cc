@@ -133,6 +133,9 @@ TEST(ListenerTest, ConnectionsBeyondItsFilesAreEndedAndLaterOnesTaken) {
   EXPECT_TRUE(
       PollUntil(kListenerPatience, [&] { return HasEnded(clients.back()); }));
   EXPECT_LT(taken.size(), 64u);
+  EXPECT_TRUE(PollUntil(kListenerPatience, [&] {
+    return taken.size() + static_cast<std::size_t>(listener.refused()) == 100;
+  }));
 
   for (const int fd : clients) close(fd);
   taken.CloseAll();
