@@ -63,8 +63,6 @@ Holdings HoldingsOf(pid_t pid) {
 
 class HostilePeerTest : public ::testing::Test {
  protected:
-  // What gRPC and the allocator keep for the next connection, of hundreds.
-  static constexpr std::int64_t kKeptKib = 64 << 10;
   // Threads that gRPC starts where it is busy, and ends later; far fewer than
   // there are peers.
   static constexpr std::int64_t kSpareThreads = 16;
@@ -82,7 +80,7 @@ class HostilePeerTest : public ::testing::Test {
     const Holdings after = HoldingsOf(server_.pid());
     EXPECT_LE(after.threads, before_.threads + kSpareThreads);
 #ifndef LOSSSCALER_IS_SANITIZED
-    EXPECT_LE(after.resident_kib, before_.resident_kib + kKeptKib);
+    EXPECT_LE(after.resident_kib, before_.resident_kib + kept_kib_);
 #endif
     EXPECT_THAT(clients_.Stop(), IsEmpty());
     EXPECT_THAT(server_.Stop(), Optional(0)) << server_.Log();
@@ -98,6 +96,8 @@ class HostilePeerTest : public ::testing::Test {
   ReadyServer server_{Transport::kTcp};
   SteadyClients clients_{server_.address()};
   const Holdings before_;
+  // What gRPC and the allocator keep for the next connections.
+  std::int64_t kept_kib_ = 64 << 10;
 };
 
 TEST_F(HostilePeerTest, OtherProtocolsAreRefusedAtOnce) {
@@ -170,13 +170,18 @@ TEST_F(HostilePeerTest, FloodsOfSmallFramesAreNotAnsweredWithoutBound) {
 // itself, 512 MiB by default. Beyond it, it ends such calls.
 TEST_F(HostilePeerTest, AMessageThatAnnouncesFourGibibytesIsCutOffAtTheQuota) {
   constexpr std::int64_t kQuota = std::int64_t{512} << 20;
-  HostilePeer peer = Connect();
-  peer.Send(http2::Greeting() +
-            http2::Frame(http2::FrameType::kHeaders, http2::kEndHeaders, 1,
-                         http2::CallHeaders("Update")) +
-            http2::Frame(http2::FrameType::kData, 0, 1,
-                         std::string("\0\xff\xff\xff\xff", 5)));
-  EXPECT_LE(peer.SendData(2 * kQuota, kHostilePatience), kQuota + (64 << 20));
+  // The allocator keeps it for others: another such call takes no more.
+  kept_kib_ += kQuota >> 10;
+  for (int i = 0; i < 3; ++i) {
+    HostilePeer peer = Connect();
+    peer.Send(http2::Greeting() +
+              http2::Frame(http2::FrameType::kHeaders, http2::kEndHeaders, 1,
+                           http2::CallHeaders("Update")) +
+              http2::Frame(http2::FrameType::kData, 0, 1,
+                           std::string("\0\xff\xff\xff\xff", 5)));
+    EXPECT_LE(peer.SendData(2 * kQuota, kHostilePatience),
+              kQuota + (std::int64_t{64} << 20));
+  }
 }
 
 TEST_F(HostilePeerTest, AnOversizedMessageIsRefusedAndItsConnectionGoesOn) {
