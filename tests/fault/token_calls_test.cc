@@ -134,7 +134,7 @@ constexpr char kAdminHash[] =
 constexpr char kVisionHash[] =
     "5944ae849448011ca08c3785f1de1a54c8a96d6c23f787f9d962b624edd4151d";
 
-std::string TokenTable(const std::string& name, const std::string& role,
+std::string TokenEntry(const std::string& name, const std::string& role,
                        const std::string& hash,
                        const std::string& sessions = "") {
   return absl::StrCat("[[token]]\nname = \"the-", name, "\"\nrole = \"", role,
@@ -146,10 +146,10 @@ class TokenCallsTest : public ::testing::Test {
  protected:
   TokenCallsTest() {
     WriteFile(tokens_,
-              TokenTable("viewer", "viewer", kViewerHash) +
-                  TokenTable("worker", "worker", kWorkerHash) +
-                  TokenTable("admin", "admin", kAdminHash) +
-                  TokenTable("vision", "admin", kVisionHash, "vision/"));
+              TokenEntry("viewer", "viewer", kViewerHash) +
+                  TokenEntry("worker", "worker", kWorkerHash) +
+                  TokenEntry("admin", "admin", kAdminHash) +
+                  TokenEntry("vision", "admin", kVisionHash, "vision/"));
     Config config;
     config.listen = {"127.0.0.1:0"};
     config.admin_listen = "";
@@ -318,7 +318,7 @@ TEST_F(TokenCallsTest, ATokenThatIsTakenBackOpensNoCallButEndsNone) {
   v1::WatchSessionResponse response;
   EXPECT_TRUE(watch->Read(&response));
 
-  WriteFile(tokens_, TokenTable("worker", "worker", kWorkerHash));
+  WriteFile(tokens_, TokenEntry("worker", "worker", kWorkerHash));
   EXPECT_TRUE(PollUntil(std::chrono::seconds(30), [&] {
     return ReasonOf(owner("viewer")->GetServerInfo().status()) ==
            Reason::kTokenUnknown;
