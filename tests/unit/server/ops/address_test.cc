@@ -3,6 +3,9 @@
 
 #include "ops/address.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <string>
 
 #include "absl/strings/str_cat.h"
