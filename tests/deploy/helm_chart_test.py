@@ -100,8 +100,12 @@ class EveryRelease(unittest.TestCase):
     @for_every_release
     def test_opens_the_ports_that_the_server_listens_at(self, release):
         config = tomllib.loads(release.config)
-        listens = {"admin": int(config["admin_listen"].rpartition(":")[2]),
-                   "grpc": int(config["listen"][0].rpartition(":")[2])}
+        listens = {"grpc": int(config["listen"][0].rpartition(":")[2])}
+        if config["admin_listen"]:
+            # From outside of the pod.
+            self.assertNotRegex(config["admin_listen"], "^(127|localhost|.::1)")
+            self.assertIs(config["admin_insecure"], True)
+            listens["admin"] = int(config["admin_listen"].rpartition(":")[2])
         ports = {port["name"]: port["containerPort"] for port in release.container["ports"]}
         self.assertEqual(ports, listens)
         for service in release.all("Service"):
@@ -115,10 +119,13 @@ class EveryRelease(unittest.TestCase):
             spec = policy["spec"]
             self.assertEqual(spec["policyTypes"], ["Ingress", "Egress"])
             self.assertEqual(spec["egress"], [])
-            clients, metrics = spec["ingress"]
+            clients, *metrics = spec["ingress"]
             self.assertEqual([port["port"] for port in clients["ports"]], [ports["grpc"]])
-            self.assertEqual([port["port"] for port in metrics["ports"]], [ports["admin"]])
-            for rule in (clients, metrics):
+            # The kubelet asks too where metrics are off, but comes in anyway.
+            opened = [port["port"] for rule in metrics for port in rule["ports"]]
+            scraped = [port["name"] for port in release.one("Service", "-headless")["spec"]["ports"][1:]]
+            self.assertEqual(opened, [ports[name] for name in scraped])
+            for rule in (clients, *metrics):
                 # To Kubernetes no peers, and an empty peer, are everyone.
                 self.assertTrue(rule["from"])
                 self.assertTrue(all(rule["from"]))
@@ -215,14 +222,22 @@ class EveryRelease(unittest.TestCase):
 
     @for_every_release
     def test_never_ends_the_server_for_what_its_store_does(self, release):
+        # See server/README.md, "Health".
+        part = re.search(r'kHealthProcess\[\] = "([^"]+)"', (SOURCE / "server/app.h").read_text())[1]
         for name in ("startupProbe", "livenessProbe"):
+            asked = {kind: what for kind, what in release.container[name].items() if kind in ("grpc", "httpGet")}
+            self.assertIn(asked, ({"grpc": {"port": 50551, "service": part}},
+                                  {"httpGet": {"path": "/healthz", "port": "admin"}}))
+
+    @for_every_release
+    def test_probes_by_grpc_except_with_tls_of_which_the_kubelets_knows_nothing(self, release):
+        way = "httpGet" if "tls_cert" in tomllib.loads(release.config) else "grpc"
+        for name in ("startupProbe", "livenessProbe", "readinessProbe"):
             probe = release.container[name]
-            # All gRPC health follows the store; see server/README.md, "Health".
-            self.assertNotIn("grpc", probe)
-            self.assertEqual(probe["httpGet"], {"path": "/healthz", "port": "admin"})
-        config = tomllib.loads(release.config)
-        self.assertNotRegex(config["admin_listen"], "^(127|localhost|.::1)")
-        self.assertIs(config["admin_insecure"], True)
+            self.assertEqual({"grpc", "httpGet"} & probe.keys(), {way})
+            ports = {key: port["containerPort"] for port in release.container["ports"]
+                     for key in (port["name"], port["containerPort"])}
+            self.assertIn(probe[way]["port"], ports)
 
     def test_is_the_same_when_numbers_are_given_as_written(self):
         for name in NAMES:
@@ -239,7 +254,7 @@ class EveryRelease(unittest.TestCase):
                 address = f"{service['metadata']['name']}.training.svc:{service['spec']['ports'][0]['port']}"
                 notes = helm_renderer.text("-notes", *file)
                 self.assertIn(f"LOSSSCALER_ADDRESS={address}\n", notes)
-                self.assertEqual("WARNING: insecure=true" in notes, name in ("insecure", "monitored", "ephemeral"))
+                self.assertEqual("WARNING: insecure=true" in notes, name not in ("tokens", "mtls", "everything"))
 
 
 class Values(unittest.TestCase):
@@ -257,6 +272,8 @@ class Values(unittest.TestCase):
     def test_that_contradict_are_refused(self):
         self.assert_refused("without TLS no client shows a certificate", "insecure=true",
                             "tls.clientCA.existingSecret=c")
+        for value in ("serviceMonitor.enabled", "prometheusRule.enabled"):
+            self.assert_refused("set metrics.enabled too", "insecure=true", "metrics.enabled=false", f"{value}=true")
 
     def test_that_do_not_exist_are_refused(self):
         self.assert_refused("Additional property replicas is not allowed", "insecure=true", "replicas=2")
@@ -303,18 +320,24 @@ class Values(unittest.TestCase):
         self.assertEqual(tomllib.loads(release.config)["drain_timeout"], "300s")
         self.assertEqual(release.pod["spec"]["terminationGracePeriodSeconds"], 310)
 
-    def test_without_tls_make_readiness_native_grpc(self):
-        service = re.search(r'kHealthService\[\] = "([^"]+)"', (SOURCE / "server/app.h").read_text())[1]
-        for values in ("insecure", "monitored", "ephemeral"):
-            probe = named(values).container["readinessProbe"]
-            self.assertNotIn("httpGet", probe)
-            self.assertEqual(probe["grpc"], {"port": 50551, "service": service})
-
-    def test_with_tls_make_readiness_http_since_kubelets_grpc_knows_no_tls(self):
+    def test_of_tls_decide_how_readiness_asks_for_the_whole_server(self):
+        for values in ("insecure", "monitored", "ephemeral", "unmeasured"):
+            self.assertEqual(named(values).container["readinessProbe"]["grpc"], {"port": 50551})
         for values in ("tokens", "mtls", "everything"):
-            probe = named(values).container["readinessProbe"]
-            self.assertNotIn("grpc", probe)
-            self.assertEqual(probe["httpGet"], {"path": "/readyz", "port": "admin"})
+            self.assertEqual(named(values).container["readinessProbe"]["httpGet"], {"path": "/readyz", "port": "admin"})
+
+    def test_of_metrics_and_tls_decide_who_can_reach_the_admin_port(self):
+        # Whether the pod has it, and whether others than the kubelet are led there.
+        for values, pod, others in (("insecure", True, True), ("tokens", True, True), ("mtls", True, False),
+                                    ("unmeasured", False, False)):
+            release = named(values)
+            self.assertEqual("admin" in [port["name"] for port in release.container["ports"]], pod, values)
+            self.assertEqual(tomllib.loads(release.config)["admin_listen"] != "", pod, values)
+            headless = release.one("Service", "-headless")["spec"]["ports"]
+            self.assertEqual("admin" in [port["name"] for port in headless], others, values)
+            self.assertEqual(len(release.one("NetworkPolicy")["spec"]["ingress"]), 2 if others else 1, values)
+            notes = helm_renderer.text("-notes", "-f", helm_renderer.VALUES / f"{values}.yaml")
+            self.assertEqual("lossscaler-headless.default.svc:9551" in notes, others, values)
 
     def test_of_tls_and_tokens_reach_the_server(self):
         config = tomllib.loads(named("tokens").config)
@@ -372,6 +395,10 @@ class Values(unittest.TestCase):
             ports = [port["name"] for port in found[0]["spec"]["ports"]]
             self.assertIn(monitor["endpoints"][0]["port"], ports)
             self.assertEqual(release.one("ServiceMonitor")["metadata"]["labels"]["release"], "prometheus")
+            # Without it alerts would say that there is no server.
+            self.assertIn('absent(up{job="lossscaler"})', (SOURCE / "docker/prometheus/alerts.yml").read_text())
+            self.assertEqual(monitor["endpoints"][0]["relabelings"],
+                             [{"targetLabel": "job", "replacement": "lossscaler"}])
 
     def test_of_alerts_bring_the_rules_that_prometheus_has(self):
         rules = yaml.safe_load((SOURCE / "docker/prometheus/alerts.yml").read_text())

@@ -85,7 +85,8 @@ KINDS = {
         "egress!": [ANY]}}),
     "ServiceMonitor": _document("monitoring.coreos.com/v1", "ServiceMonitor", **{"spec!": {
         "selector!": _SELECTOR,
-        "endpoints!": [{"port!": str, "path": str, "interval": str, "scrapeTimeout": str}]}}),
+        "endpoints!": [{"port!": str, "path": str, "interval": str, "scrapeTimeout": str,
+                        "relabelings": [{"targetLabel!": str, "replacement!": str}]}]}}),
     "PrometheusRule": _document("monitoring.coreos.com/v1", "PrometheusRule", **{"spec!": {
         "groups!": [{"name!": str, "interval": str, "rules!": [{
             "alert": str, "record": str, "expr!": _PORT, "for": str, "keep_firing_for": str,

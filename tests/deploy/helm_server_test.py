@@ -7,6 +7,8 @@ usage: helm_server_test.py --renderer FOLDER --server FILE --client FILE [unitte
 
 import argparse
 import hashlib
+import http.client
+import json
 import os
 import pathlib
 import shutil
@@ -19,10 +21,17 @@ import unittest
 import helm_renderer
 from helm_renderer import NAMES, named
 
+try:
+    import grpc
+except ImportError:
+    sys.exit("this test needs python3-grpcio, which is not installed: apt-get install python3-grpcio")
+
 SERVER = None
 CLIENT = None
 # The user of the chart's pod.
 USER = 10001
+# How long to wait for what takes a second at most.
+DEADLINE_SECONDS = 30
 
 
 def environment():
@@ -34,7 +43,7 @@ def make_certificates(folder):
     """An authority that is its own server and client: tls.crt, tls.key, and ca.crt."""
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
                     "-keyout", folder / "tls.key", "-out", folder / "tls.crt", "-days", "2", "-subj", "/CN=localhost",
-                    "-addext", "subjectAltName=DNS:localhost"], check=True, capture_output=True)
+                    "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
     shutil.copy(folder / "tls.crt", folder / "ca.crt")
 
 
@@ -55,12 +64,19 @@ class Pod:
         self.contents = self.folder / "contents"
         self.contents.mkdir(mode=0o700)
         make_certificates(self.contents)
+        self.accept_token("token")
+        self.mount_secrets("..2026_01_01")
+
+    def accept_token(self, token):
+        """No other, once secrets are mounted again."""
         (self.contents / "tokens.toml").write_text(
-            f'[[token]]\nname = "test"\nrole = "admin"\nsha256 = "{hashlib.sha256(b"token").hexdigest()}"\n')
-        for mount in release.container["volumeMounts"]:
-            for volume in release.pod["spec"]["volumes"]:
+            f'[[token]]\nname = "test"\nrole = "admin"\nsha256 = "{hashlib.sha256(token.encode()).hexdigest()}"\n')
+
+    def mount_secrets(self, version, mode=None):
+        for mount in self.release.container["volumeMounts"]:
+            for volume in self.release.pod["spec"]["volumes"]:
                 if volume["name"] == mount["name"] and "secret" in volume:
-                    self.mount(volume["secret"], self.inside(mount["mountPath"]))
+                    self.mount(volume["secret"], self.inside(mount["mountPath"]), version, mode)
 
     def inside(self, path):
         return self.folder / path.removeprefix("/").replace("lossscaler", "l")
@@ -71,18 +87,28 @@ class Pod:
             os.chown(path, 0, USER)
         path.chmod(0o2775)
 
-    def mount(self, secret, path):
+    def mount(self, secret, path, version, mode):
         """Files behind two links, so that all of them change at once."""
-        version = path / "..2026_01_01"
-        version.mkdir(parents=True)
-        (path / "..data").symlink_to(version.name)
+        (path / version).mkdir(parents=True)
         for item in secret["items"]:
-            file = version / item["path"]
+            file = path / version / item["path"]
             shutil.copyfile(self.contents / item["path"], file)
             if self.is_root:
                 os.chown(file, 0, USER)
-            file.chmod(secret["defaultMode"])
-            (path / item["path"]).symlink_to(f"..data/{item['path']}")
+            file.chmod(mode or secret["defaultMode"])
+            if not (path / item["path"]).is_symlink():
+                (path / item["path"]).symlink_to(f"..data/{item['path']}")
+        (path / "..data_tmp").symlink_to(version)
+        (path / "..data_tmp").rename(path / "..data")
+
+    def client_file(self, name, text):
+        """A file that only the user can read."""
+        file = self.folder / name
+        file.write_text(text)
+        if self.is_root:
+            os.chown(file, USER, USER)
+        file.chmod(0o600)
+        return str(file)
 
     def write_config(self, *replacements):
         text = self.release.config
@@ -128,36 +154,154 @@ class Server(unittest.TestCase):
 
     def test_serves_as_the_user_of_the_pod_and_ends_in_time(self):
         for name, pod in self.pods():
-            with self.subTest(values=name):
-                self.serve(pod)
+            with self.subTest(values=name), Serving(pod) as server:
+                self.assertEqual(pod.run(CLIENT, "health", "--address", server.socket).stdout, "SERVING\n")
 
-    def serve(self, pod):
-        # Any free port of this machine only; what protects them stays on.
+    def test_passes_the_probes_and_shows_metrics(self):
+        for name, pod in self.pods():
+            with self.subTest(values=name), Serving(pod) as server:
+                for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+                    self.assertTrue(server.passes(pod.release.container[probe]), probe)
+                ports = [port["name"] for port in pod.release.container["ports"]]
+                self.assertEqual(server.admin != "", "admin" in ports)
+                if server.admin:
+                    self.assertIn("\nlossscaler_build_info{", server.get("/metrics"))
+
+    def test_is_asked_of_parts_that_it_knows(self):
+        pod = Pod(named("insecure"))
+        self.addCleanup(pod.remove)
+        with Serving(pod) as server:
+            self.assertFalse(server.passes({"grpc": {"port": 50551, "service": "no such part"}}))
+
+    def test_lets_in_only_who_shows_what_the_release_asks_for(self):
+        for name, pod in self.pods():
+            with self.subTest(values=name), Serving(pod) as server:
+                token = ["--token-file", pod.client_file("token", "token")]
+                other = ["--token-file", pod.client_file("other", "other")]
+                authority = ["--ca", pod.client_file("ca.crt", (pod.contents / "ca.crt").read_text())]
+                certificate = [part for option, file in (("--cert", "tls.crt"), ("--key", "tls.key"))
+                               for part in (option, pod.client_file(file, (pod.contents / file).read_text()))]
+                config = pod.release.config
+                shown = []
+                for setting, arguments in (("tls_cert", authority), ("tls_client_ca", certificate),
+                                           ("token_file", token)):
+                    if f"{setting} = " in config:
+                        self.assertFalse(server.lets_in(*shown), setting)
+                        shown += arguments
+                self.assertTrue(server.lets_in(*shown))
+                if "token_file = " in config:
+                    self.assertFalse(server.lets_in(*shown[:-2], *other))
+                if "tls_cert = " in config:
+                    # Why probes then do not go by gRPC.
+                    self.assertFalse(server.passes({"grpc": {"port": 50551}}))
+
+    def test_takes_a_secret_that_was_replaced(self):
+        pod = Pod(named("tokens"))
+        self.addCleanup(pod.remove)
+        with Serving(pod) as server:
+            def shown(name):
+                return ["--ca", pod.client_file("ca.crt", (pod.contents / "ca.crt").read_text()),
+                        "--token-file", pod.client_file(name, name)]
+            old = shown("token")
+            self.assertTrue(server.lets_in(*old))
+            pod.accept_token("another")
+            make_certificates(pod.contents)
+            pod.mount_secrets("..2026_01_02")
+            new = shown("another")
+            self.assertTrue(server.comes_true(lambda: server.lets_in(*new)), server.said())
+            self.assertFalse(server.lets_in(*new[:2], *old[2:]))
+
+    def test_refuses_secrets_that_everyone_could_read(self):
+        pod = Pod(named("tokens"))
+        self.addCleanup(pod.remove)
+        pod.mount_secrets("..2026_01_02", 0o444)
+        ended = pod.run(SERVER, "--config", str(pod.write_config()))
+        self.assertEqual(ended.returncode, 1, ended.stdout)
+        self.assertIn("chmod o=", ended.stdout)
+
+
+class Serving:
+    """The server of a pod, on any free port of this machine only; what protects it stays on."""
+
+    def __init__(self, pod):
+        self.pod = pod
         host = pod.release.config.partition('listen = ["')[2].partition(':50551"')[0]
-        file = pod.write_config((f'"{host}:50551"', '"127.0.0.1:0"'), (f'"{host}:9551"', '"127.0.0.1:0"'))
-        self.assertNotIn("50551", file.read_text())
-        log = (pod.folder / "log").open("w")
-        server = subprocess.Popen(**pod.command(SERVER, "--config", str(file)), stdout=log, stderr=log)
+        config = pod.write_config((f'"{host}:50551"', '"127.0.0.1:0"'), (f'"{host}:9551"', '"127.0.0.1:0"'))
+        assert "50551" not in config.read_text()
+        self.socket = f"unix:{pod.inside('/run/lossscaler')}/socket"
+        self.log = pod.folder / "log"
+        with self.log.open("w") as log:
+            # For the address of the admin port, whatever the release logs.
+            self.process = subprocess.Popen(
+                **pod.command(SERVER, "--config", str(config), "--log-format", "json", "--log-level", "info"),
+                stdout=log, stderr=log)
+
+    def __enter__(self):
         try:
-            socket = pod.inside("/run/lossscaler") / "socket"
-            deadline = time.monotonic() + 30
-            health = None
-            while server.poll() is None and time.monotonic() < deadline:
-                health = pod.run(CLIENT, "health", "--address", f"unix:{socket}")
-                if health.returncode == 0:
-                    break
-                time.sleep(0.05)
-            said = (pod.folder / "log").read_text()
-            self.assertIsNone(server.poll(), said)
-            self.assertEqual(health.returncode, 0, health.stdout + said)
-            server.terminate()
-            self.assertEqual(server.wait(pod.release.pod["spec"]["terminationGracePeriodSeconds"]), 0,
-                             (pod.folder / "log").read_text())
+            if not self.comes_true(lambda: self.said("serving")):
+                raise AssertionError(f"it does not serve: {self.said()}")
+            serving = self.said("serving")[0]
+            self.address, _, _ = serving["addresses"].partition(",unix:")
+            self.admin = serving["admin"]
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    def __exit__(self, kind, *_):
+        try:
+            self.process.terminate()
+            code = self.process.wait(self.pod.release.pod["spec"]["terminationGracePeriodSeconds"])
         finally:
-            if server.poll() is None:
-                server.kill()
-                server.wait()
-            log.close()
+            self.kill()
+        if kind is None and code != 0:
+            raise AssertionError(f"it ended with {code}: {self.said()}")
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def said(self, event=None):
+        """Lines of the log, of one event."""
+        lines = [json.loads(line) for line in self.log.read_text().splitlines(keepends=True) if line.endswith("\n")]
+        return [line for line in lines if event in (None, line["event"])]
+
+    def comes_true(self, condition):
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while self.process.poll() is None and time.monotonic() < deadline:
+            if condition():
+                return True
+            time.sleep(0.05)
+        return False
+
+    def lets_in(self, *shown):
+        return self.pod.run(CLIENT, "info", "--address", self.address, *shown).returncode == 0
+
+    def passes(self, probe):
+        """What a kubelet thinks of a probe."""
+        if "httpGet" in probe:
+            return self.get(probe["httpGet"]["path"]) is not None
+        part = probe["grpc"].get("service", "").encode()
+        with grpc.insecure_channel(self.address, options=[("grpc.enable_http_proxy", 0)]) as channel:
+            check = channel.unary_unary("/grpc.health.v1.Health/Check")
+            try:
+                # A message of one text, the first field; and of one number, SERVING.
+                return check(bytes([0x0A, len(part)]) + part, timeout=probe.get("timeoutSeconds", 1)) == b"\x08\x01"
+            except grpc.RpcError:
+                return False
+
+    def get(self, path):
+        """The text of a page of the admin port; None if it is not there."""
+        host, _, port = self.admin.rpartition(":")
+        connection = http.client.HTTPConnection(host, int(port), timeout=DEADLINE_SECONDS)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            text = answer.read().decode()
+            return text if answer.status == 200 else None
+        finally:
+            connection.close()
 
 
 def main():

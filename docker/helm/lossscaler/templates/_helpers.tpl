@@ -73,6 +73,15 @@ true
 {{- end }}
 
 {{/*
+Not empty if the pod has an admin port: for Prometheus, or since with TLS probes need it.
+*/}}
+{{- define "lossscaler.admin" -}}
+{{- if or .Values.metrics.enabled .Values.tls.existingSecret -}}
+true
+{{- end }}
+{{- end }}
+
+{{/*
 Refuses values that would leave the server open without a word, or that contradict.
 */}}
 {{- define "lossscaler.check" -}}
@@ -86,8 +95,11 @@ Refuses values that would leave the server open without a word, or that contradi
 {{- end }}
 {{- fail "nothing would protect the server: set tls.existingSecret, and tokens.existingSecret or tls.clientCA.existingSecret; or, on a network on which everyone is trusted, insecure=true" }}
 {{- end }}
+{{- if and (or .Values.serviceMonitor.enabled .Values.prometheusRule.enabled) (not .Values.metrics.enabled) }}
+{{- fail "serviceMonitor.enabled and prometheusRule.enabled are of no use without metrics: set metrics.enabled too" }}
+{{- end }}
 {{- $instead := dict
-  "listen" "listenHost" "admin_listen" "listenHost" "insecure" "insecure" "admin_insecure" "networkPolicy.metrics"
+  "listen" "listenHost" "admin_listen" "metrics.enabled" "insecure" "insecure" "admin_insecure" "networkPolicy.metrics"
   "tls_cert" "tls.existingSecret" "tls_key" "tls.existingSecret" "tls_client_ca" "tls.clientCA" "token_file" "tokens"
   "store" "persistence" "drain_timeout" "drainTimeoutSeconds" }}
 {{- range $key, $_ := .Values.settings }}
