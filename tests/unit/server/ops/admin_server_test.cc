@@ -132,7 +132,7 @@ TEST_F(AdminServerTest, GarbageIsRefusedAndHurtsNobody) {
 
 TEST_F(AdminServerTest, ConnectionsThatSendNothingOrSlowlyDelayNobody) {
   std::vector<HttpSocket> slow;
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < kMaxAdminConnections - 1; ++i) {
     slow.emplace_back(address());
     if (i % 2 == 0) slow.back().Send("GET /healthz HTTP/1.1\r\nX-Slow: ");
   }
