@@ -47,6 +47,8 @@ if (($# == 0)); then
 fi
 
 checkout=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
+# shellcheck source=minimal_debian.sh
+. "$checkout/tests/install/minimal_debian.sh"
 work=$(mktemp -d)
 machine=$work/machine
 mounted=()
@@ -62,32 +64,13 @@ trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# This machine's Debian package sources, one line each as sources.list wants them.
-# shellcheck disable=SC2016 # apt-get fills in $(SITE) and the like.
-sources() {
-  apt-get indextargets --format 'deb $(SITE) $(RELEASE) $(COMPONENT)' \
-    'Identifier: Packages' 'Origin: Debian' | sort -u
-}
-
-make_base() {
-  local base=$1 mirror
-  mirror=$(sources | awk '$3 == "bookworm" { print $2; exit }')
-  # Without lists there is no origin to ask for: apt-get update first.
-  [[ -n $mirror ]] || { echo "no source of Debian bookworm packages is known here" >&2 && exit 1; }
-  debootstrap --variant=minbase --include=git,ca-certificates bookworm "$base" "$mirror" >"$work/debootstrap.log" 2>&1 ||
-    { cat "$work/debootstrap.log" >&2 && exit 1; }
-  sources >"$base/etc/apt/sources.list"
-  apt-config dump | grep -E '^Acquire::(https?::|Check-)' >"$base/etc/apt/apt.conf.d/90machine" || true
-  rm -rf -- "$base"/var/lib/apt/lists/* "$base"/var/cache/apt/archives/*.deb
-}
-
 inside() { chroot "$machine" "$@"; }
 
 if [[ -n ${FRESH_MACHINE_BASE:-} ]]; then
-  [[ -d $FRESH_MACHINE_BASE/etc ]] || make_base "$FRESH_MACHINE_BASE"
+  [[ -d $FRESH_MACHINE_BASE/etc ]] || make_minimal_debian "$FRESH_MACHINE_BASE" git ca-certificates
   cp -a -- "$FRESH_MACHINE_BASE" "$machine"
 else
-  make_base "$machine"
+  make_minimal_debian "$machine" git ca-certificates
 fi
 cp -L /etc/resolv.conf /etc/hosts "$machine/etc/"
 mount -t proc proc "$machine/proc" && mounted+=("$machine/proc")
