@@ -293,9 +293,8 @@ TEST_F(SettingsTest, OpenAddressNeedsInsecure) {
 
 // It counts milliseconds in an int: 2^31 of them are 596 hours and a half.
 TEST_F(SettingsTest, NoTimeOfAConnectionIsLongerThanGrpcCanCount) {
-  for (const char* flag :
-       {"--max-connection-age", "--max-connection-idle",
-        "--max-connection-age-grace", "--keepalive-time"}) {
+  for (const char* flag : {"--max-connection-age", "--max-connection-idle",
+                           "--max-connection-age-grace", "--keepalive-time"}) {
     EXPECT_FALSE(Resolve({absl::StrCat(flag, "=597h")}).ok()) << flag;
   }
   EXPECT_THAT(Resolve({"--max-connection-age=576h"}), IsOk());
