@@ -4,6 +4,7 @@
 // lossscalerd: the process around one App.
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,6 +41,15 @@ sigset_t EndSignals() {
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
   return signals;
+}
+
+// A connection takes a file, and what a shell or an engine gives a process is
+// seldom meant for a server. Those beyond the limit are refused; see Listener.
+void AllowMostFiles() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 int WaitForSignal() {
@@ -98,6 +108,13 @@ ExitCode Run(const std::vector<std::string>& arguments,
     return ExitCodeOf(resolved.status());
   }
   if (line.print_config) Print(stdout, PrintConfig(*resolved));
+  if (line.check_config) {
+    const absl::Status usable = App::CheckCredentials(resolved->config);
+    if (!usable.ok()) {
+      Print(stderr, absl::StrCat("lossscalerd: ", usable.message(), "\n"));
+      return ExitCodeOf(usable);
+    }
+  }
   if (line.print_config || line.check_config) return ExitCode::kDrained;
 
   ConfigureLog(resolved->config.log_format, resolved->config.log_level);
@@ -112,6 +129,7 @@ ExitCode Run(const std::vector<std::string>& arguments,
 
 int main(int argc, char** argv) {
   lossscaler::SetUpProcess();
+  lossscaler::server::AllowMostFiles();
   // Blocked before the first thread starts, so in every thread: only those that
   // wait for them get them. SIGHUP keeps its meaning.
   const sigset_t signals = lossscaler::server::EndSignals();

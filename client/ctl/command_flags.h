@@ -41,6 +41,9 @@ struct Command {
   // message, a line of summary before the rest; the footer is examples.
   CLI::App* app;
   std::function<int(const Invocation&)> run;
+  // Whether it calls a server; otherwise nothing is made of the connection's
+  // flags and variables.
+  bool calls = true;
 };
 
 // Each adds one command to `app`.
@@ -60,6 +63,7 @@ Command AddLeave(CLI::App* app);
 Command AddVote(CLI::App* app);
 Command AddWatch(CLI::App* app);
 Command AddDecisions(CLI::App* app);
+Command AddMakeToken(CLI::App* app);
 
 // What several commands have: the argument NAME, --step, one of four verdicts,
 // and what a vote stands on.

@@ -61,7 +61,7 @@ CommandLine::CommandLine()
   for (const auto add :
        {AddCreate, AddList, AddGet, AddDelete, AddRestore, AddScale, AddUpdate,
         AddUnscale, AddWorkers, AddJoin, AddLeave, AddVote, AddWatch,
-        AddDecisions, AddHealth, AddInfo}) {
+        AddDecisions, AddHealth, AddInfo, AddMakeToken}) {
     commands.push_back(add(&app));
   }
 }
@@ -113,12 +113,14 @@ int RunCommand(const CommandLine& line, const Environment& environment) {
                            .format = line.json ? Format::kJson : Format::kText,
                            .command = CommandOf(line.app),
                            .options = {}};
-  absl::StatusOr<ClientOptions> options = MakeClientOptions(line.connection);
-  if (!options.ok()) return invocation.Fail(options.status());
-  invocation.options = *std::move(options);
   const auto command = std::find_if(
       line.commands.begin(), line.commands.end(),
       [](const Command& candidate) { return candidate.app->parsed(); });
+  if (command->calls) {
+    absl::StatusOr<ClientOptions> options = MakeClientOptions(line.connection);
+    if (!options.ok()) return invocation.Fail(options.status());
+    invocation.options = *std::move(options);
+  }
   return command->run(invocation);
 }
 

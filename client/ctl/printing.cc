@@ -48,7 +48,11 @@ std::vector<std::pair<std::string, std::int64_t>> LimitsOf(
       {"max_chunk_bytes", limits.max_chunk_bytes},
       {"max_losses_per_call", limits.max_losses_per_call},
       {"replayable_decisions", limits.replayable_decisions},
-      {"unscale_idle_millis", absl::ToInt64Milliseconds(limits.unscale_idle)}};
+      {"unscale_idle_millis", absl::ToInt64Milliseconds(limits.unscale_idle)},
+      {"max_workers_per_session", limits.max_workers_per_session},
+      {"max_watch_streams", limits.max_watch_streams},
+      {"max_open_calls", limits.max_open_calls},
+      {"max_parts_per_vote", limits.max_parts_per_vote}};
 }
 
 void Append(const std::vector<Row>& more, std::vector<Row>* rows) {

@@ -7,13 +7,11 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
+#include <cstdint>
 #include <optional>
 
 #include "absl/status/status.h"
@@ -123,6 +121,12 @@ std::string ListenAddress::WithPort(int port) const {
 
 socklen_t ListenAddress::ToSocketAddress(sockaddr_storage* storage) const {
   *storage = {};
+  if (is_unix()) {
+    auto* const name = reinterpret_cast<sockaddr_un*>(storage);
+    name->sun_family = AF_UNIX;
+    path_.copy(name->sun_path, kMaxUnixPath);
+    return sizeof(*name);
+  }
   if (is_v6_) {
     auto* const v6 = reinterpret_cast<sockaddr_in6*>(storage);
     v6->sin6_family = AF_INET6;
@@ -135,25 +139,6 @@ socklen_t ListenAddress::ToSocketAddress(sockaddr_storage* storage) const {
   v4->sin_port = htons(static_cast<std::uint16_t>(port_));
   inet_pton(AF_INET, host_.c_str(), &v4->sin_addr);
   return sizeof(*v4);
-}
-
-std::string WhyNotBindable(const ListenAddress& address) {
-  if (address.is_unix()) {
-    // Binding would leave a file behind; the folder is the usual reason.
-    const std::string folder = address.path().substr(
-        0, std::max<std::size_t>(address.path().rfind('/'), 1));
-    return access(folder.c_str(), W_OK | X_OK) == 0 ? "" : strerror(errno);
-  }
-  sockaddr_storage storage;
-  const socklen_t size = address.ToSocketAddress(&storage);
-  const int fd = socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return strerror(errno);
-  const int on = 1;
-  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  const int result = bind(fd, reinterpret_cast<sockaddr*>(&storage), size);
-  const std::string why = result == 0 ? "" : strerror(errno);
-  close(fd);
-  return why;
 }
 
 }  // namespace lossscaler::server

@@ -40,8 +40,7 @@ class ListenAddress {
   std::string ToString() const { return WithPort(port_); }
   std::string WithPort(int port) const;
 
-  // A TCP address as the operating system wants it; returns its size.
-  // REQUIRES: !is_unix().
+  // The address as the operating system wants it; returns its size.
   socklen_t ToSocketAddress(sockaddr_storage* storage) const;
 
  private:
@@ -53,10 +52,6 @@ class ListenAddress {
   bool local_ = false;
   int port_ = 0;
 };
-
-// "" if the address can be bound now, or the operating system's reason why
-// not. Only for messages: somebody else may take it right after.
-std::string WhyNotBindable(const ListenAddress& address);
 
 }  // namespace lossscaler::server
 

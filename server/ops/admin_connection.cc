@@ -91,8 +91,8 @@ AdminConnection::Progress AdminConnection::Write() {
 
 AdminConnection::Progress AdminConnection::Linger() {
   std::array<char, 2'048> buffer;
-  // A peer that sends faster than we read would keep us here for ever.
-  for (int i = 0; i < 16; ++i) {
+  // Up to 1 MiB: a peer that never stops would keep us here for ever.
+  for (int i = 0; i < 512; ++i) {
     const ssize_t count = recv(socket_, buffer.data(), buffer.size(), 0);
     if (count == 0) return Progress::kOver;
     if (count < 0 && errno != EINTR) {

@@ -22,7 +22,9 @@ absl::Status CallGate::Enter() {
       Reason::kTooManyCalls,
       absl::StrCat("the server has ", limits_.max_open_calls,
                    " calls open, which is its limit; try again later"),
-      limits_.retry_delay, {{"limit", absl::StrCat(limits_.max_open_calls)}});
+      limits_.retry_delay,
+      {{"open", absl::StrCat(open_)},
+       {"limit", absl::StrCat(limits_.max_open_calls)}});
 }
 
 void CallGate::Leave() {
@@ -63,8 +65,11 @@ void CallGate::SignalIfEmpty() {
 }
 
 void CallGate::Close() {
-  MutexLock lock(&mutex_);
-  closed_ = true;
+  {
+    MutexLock lock(&mutex_);
+    closed_ = true;
+  }
+  refusals_.End();
 }
 
 bool CallGate::WaitUntilEmpty(absl::Duration timeout) {

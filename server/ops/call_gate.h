@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "lossscaler/sync/mutex.h"
+#include "ops/refusal_pace.h"
 #include "sessions/limits.h"
 
 namespace lossscaler::server {
@@ -37,10 +38,13 @@ class CallGate {
   // A call that came by Enter() has become such a one.
   void BecomeLasting() ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // For calls that came in and are beyond another limit.
+  RefusalPace& refusals() { return refusals_; }
+
   // What calls are told that a closed gate ends or refuses: DRAINING.
   absl::Status Draining() const;
 
-  // From now on Enter() returns DRAINING.
+  // From now on Enter() returns DRAINING, and nobody who is refused waits.
   void Close() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Waits until no call is open; false if that took longer than `timeout`, or
@@ -64,6 +68,9 @@ class CallGate {
   // Of Enter(), and of EnterLasting() or BecomeLasting().
   std::int64_t open_ ABSL_GUARDED_BY(mutex_) = 0;
   std::int64_t lasting_ ABSL_GUARDED_BY(mutex_) = 0;
+
+  // Last: what it refuses leaves the gate.
+  RefusalPace refusals_;
 };
 
 }  // namespace lossscaler::server

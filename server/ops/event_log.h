@@ -41,7 +41,7 @@ class EventLog : public CallObserver, public SessionObserver {
 
   void OnChange(const SessionChange& change) override;
   void OnVote() override {}
-  void OnVoteAnswered(absl::Duration /*waited*/) override {}
+  void OnVoteAnswered(absl::Duration /*waited*/, bool /*decided*/) override {}
   void OnUnscaled(std::int64_t /*bytes*/,
                   const UnscaleVerdict& /*verdict*/) override {}
 };

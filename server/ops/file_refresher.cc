@@ -39,6 +39,7 @@ void FileRefresher::LookAtTokens() {
   if (news->ok()) {
     Log(LogLevel::kInfo, "tokens_reloaded", {{"tokens", tokens_->size()}});
   } else {
+    ++failed_token_reloads_;
     Log(LogLevel::kError, "tokens_reload_failed",
         {{"error", std::string(news->message())}});
   }
@@ -50,6 +51,7 @@ void FileRefresher::LookAtTls() {
   if (news.has_value() && news->ok()) {
     LogCertificate(LogLevel::kInfo, "tls_reloaded", identity->facts);
   } else if (news.has_value()) {
+    ++failed_tls_reloads_;
     Log(LogLevel::kError, "tls_reload_failed",
         {{"error", std::string(news->message())}});
   }

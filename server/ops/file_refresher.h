@@ -17,6 +17,9 @@
 #ifndef LOSSSCALER_SERVER_OPS_FILE_REFRESHER_H_
 #define LOSSSCALER_SERVER_OPS_FILE_REFRESHER_H_
 
+#include <atomic>
+#include <cstdint>
+
 #include "absl/time/time.h"
 #include "lossscaler/sync/mutex.h"
 #include "ops/certificate_expiry.h"
@@ -42,12 +45,19 @@ class FileRefresher {
   // No look comes after. May be repeated.
   void Stop() { repeater_.Stop(); }
 
+  // Changed files that could not take the place of those in force.
+  std::int64_t failed_tls_reloads() const { return failed_tls_reloads_; }
+  std::int64_t failed_token_reloads() const { return failed_token_reloads_; }
+
  private:
   void LookAtTokens() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LookAtTls() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   TokenFile* const tokens_;
   TlsFiles* const tls_;
+
+  std::atomic<std::int64_t> failed_tls_reloads_ = 0;
+  std::atomic<std::int64_t> failed_token_reloads_ = 0;
 
   Mutex mutex_;
   CertificateExpiry expiry_ ABSL_GUARDED_BY(mutex_);

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/time/time.h"
@@ -32,8 +33,16 @@ struct MetricsSample {
   std::int64_t unscale_streams = 0;
   // Reserved by open Unscale streams.
   std::int64_t bytes_in_flight = 0;
+  std::int64_t watch_streams = 0;
   // As it was last found.
   bool store_healthy = false;
+  // Since the start: connections that were ended at once because too many were
+  // open, and files that could not take the place of those in force.
+  std::int64_t refused_connections = 0;
+  std::int64_t failed_tls_reloads = 0;
+  std::int64_t failed_token_reloads = 0;
+  // When the server's certificate ends; unset: it has none.
+  std::optional<absl::Time> certificate_expiry = std::nullopt;
 };
 
 // Sessions that have series of their own, if any have.

@@ -40,6 +40,21 @@ double ProcessorSeconds() {
              1e-6;
 }
 
+// A counter for each value of `label`; one without if that is empty.
+prometheus::MetricFamily CounterFamily(
+    std::string name, std::string help, const std::string& label,
+    const std::vector<std::pair<std::string, double>>& values) {
+  prometheus::MetricFamily family =
+      Family(std::move(name), std::move(help), prometheus::MetricType::Counter);
+  for (const auto& [text, value] : values) {
+    prometheus::ClientMetric metric;
+    if (!label.empty()) metric.label = {{label, text}};
+    metric.counter.value = value;
+    family.metric.push_back(std::move(metric));
+  }
+  return family;
+}
+
 }  // namespace
 
 prometheus::MetricFamily GaugeFamily(std::string name, std::string help,
@@ -72,7 +87,7 @@ std::vector<prometheus::MetricFamily> ServerFamilies(
           "lossscaler_start_time_seconds",
           "Unix time at which the server started in seconds.",
           absl::ToDoubleSeconds(options.start_time - absl::UnixEpoch())),
-      GaugeFamily("lossscaler_start_count",
+      GaugeFamily("lossscaler_starts",
                   "How often the store was opened, this time included.",
                   static_cast<double>(options.start_count)),
       GaugeFamily(
@@ -88,7 +103,7 @@ std::vector<prometheus::MetricFamily> ServerFamilies(
 
 std::vector<prometheus::MetricFamily> SampleFamilies(
     const MetricsSample& sample) {
-  return {
+  std::vector<prometheus::MetricFamily> families = {
       GaugeFamily("lossscaler_rpc_open_calls", "Calls that are open.",
                   static_cast<double>(sample.open_calls)),
       GaugeFamily("lossscaler_unscale_streams",
@@ -101,7 +116,28 @@ std::vector<prometheus::MetricFamily> SampleFamilies(
                   "1 if the store was in order when it was last looked at, "
                   "else 0.",
                   sample.store_healthy ? 1 : 0),
+      GaugeFamily("lossscaler_watch_streams",
+                  "WatchSession streams that are open.",
+                  static_cast<double>(sample.watch_streams)),
+      CounterFamily("lossscaler_connections_refused_total",
+                    "Connections that were ended at once because no file was "
+                    "left for them.",
+                    "",
+                    {{"", static_cast<double>(sample.refused_connections)}}),
+      CounterFamily(
+          "lossscaler_reload_failures_total",
+          "Changed files that could not take the place of those in force.",
+          "what",
+          {{"tls", static_cast<double>(sample.failed_tls_reloads)},
+           {"tokens", static_cast<double>(sample.failed_token_reloads)}}),
   };
+  if (sample.certificate_expiry) {
+    families.push_back(GaugeFamily(
+        "lossscaler_tls_certificate_expiry_timestamp_seconds",
+        "Unix time at which the server's certificate ends in seconds.",
+        absl::ToDoubleSeconds(*sample.certificate_expiry - absl::UnixEpoch())));
+  }
+  return families;
 }
 
 std::vector<prometheus::MetricFamily> ProcessFamilies() {
@@ -136,6 +172,11 @@ std::vector<prometheus::MetricFamily> ProcessFamilies() {
         "process_open_fds", "Files and sockets that the process has open.",
         static_cast<double>(std::distance(begin(files), end(files)) - 1)));
   }
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  families.push_back(GaugeFamily(
+      "process_max_fds", "Files and sockets that the process may have open.",
+      static_cast<double>(limit.rlim_cur)));
   return families;
 }
 

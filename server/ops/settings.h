@@ -56,6 +56,10 @@ const std::vector<Setting>& AllSettings();
 // nullptr if there is none.
 const Setting* FindSetting(std::string_view key);
 
+// Whether strangers are kept out of the addresses that other machines can
+// reach, and nobody on the way reads or changes what is said.
+bool IsProtected(const Config& config);
+
 // What no single setting can know: addresses given twice, and open ones that
 // nothing protects; a certificate without its key. One line for each problem.
 std::vector<std::string> CheckTogether(const Config& config);

@@ -25,9 +25,12 @@ class TlsPort {
     if (identity == shown_) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
     const grpc_ssl_pem_key_cert_pair pair{identity->key.c_str(),
                                           identity->chain.c_str()};
-    *config = grpc_ssl_server_certificate_config_create(
-        identity->client_ca.empty() ? nullptr : identity->client_ca.c_str(),
-        &pair, 1);
+    // gRPC aborts without authorities, although it asks nobody for a
+    // certificate then; the server's own do for that.
+    const std::string& authorities =
+        identity->client_ca.empty() ? identity->chain : identity->client_ca;
+    *config = grpc_ssl_server_certificate_config_create(authorities.c_str(),
+                                                        &pair, 1);
     shown_ = std::move(identity);
     return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
   }

@@ -4,7 +4,6 @@
 #include "ops/token_table.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
@@ -48,13 +47,11 @@ const EVP_MD* Sha256() {
 
 }  // namespace
 
-TokenTable::Hash TokenTable::HashOf(std::string_view token) {
+std::optional<TokenTable::Hash> TokenTable::HashOf(std::string_view token) {
   Hash hash{};
-  // Fails only where memory ends or OpenSSL has no SHA-256 at all, and a hash
-  // that says so would be somebody's.
   if (EVP_Digest(token.data(), token.size(), hash.data(), nullptr, Sha256(),
                  nullptr) != 1) {
-    std::abort();
+    return std::nullopt;
   }
   return hash;
 }
@@ -133,9 +130,7 @@ class TokenTable::Reader {
   }
 
   absl::StatusOr<Caller> CallerOf(const Texts& texts, std::size_t line) {
-    // The rule of one segment of a session's name.
-    if (texts.name.find('/') != std::string::npos ||
-        !ValidateSessionName(texts.name).ok()) {
+    if (!ValidateTokenName(texts.name).ok()) {
       return FileError(file_,
                        "name must be 1 to 63 letters, digits, '.', '_' or '-' "
                        "and start with a letter or digit",
@@ -220,11 +215,12 @@ absl::StatusOr<TokenTable> TokenTable::Parse(const WatchedFile& file) {
 }
 
 std::shared_ptr<const Caller> TokenTable::Find(std::string_view token) const {
-  const Hash hash = HashOf(token);
+  const std::optional<Hash> hash = HashOf(token);
+  if (!hash.has_value()) return nullptr;
   const Entry* found = nullptr;
   for (const Entry& entry : entries_) {
     const bool same =
-        CRYPTO_memcmp(entry.hash.data(), hash.data(), hash.size()) == 0;
+        CRYPTO_memcmp(entry.hash.data(), hash->data(), hash->size()) == 0;
     found = same ? &entry : found;
   }
   return found == nullptr ? nullptr : found->caller;

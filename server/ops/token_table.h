@@ -6,8 +6,8 @@
 //   [[token]]
 //   name = "vision-trainers"   # unique, as logs show it
 //   role = "worker"            # admin, worker or viewer
-//   sessions = "vision/"       # optional: what names of its sessions start
-//   with sha256 = "..."             # of the token, 64 hexadecimal digits
+//   sessions = "vision/"       # optional: how names of its sessions start
+//   sha256 = "..."             # of the token, 64 hexadecimal digits
 //
 // Thread safety: immutable.
 
@@ -17,6 +17,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -45,7 +46,8 @@ class TokenTable {
     std::shared_ptr<const Caller> caller;
   };
 
-  static Hash HashOf(std::string_view token);
+  // nullopt: OpenSSL cannot, for want of memory for example.
+  static std::optional<Hash> HashOf(std::string_view token);
 
   // Reads one [[token]]; declared here for the types it fills in.
   class Reader;

@@ -3,10 +3,10 @@
 
 // UnixSocketLock: one server per unix socket.
 //
-// gRPC removes whatever socket it finds at the path and binds its own: a second
-// server would silently take the first one's callers away. So each holds an
-// flock on PATH.lock, which the kernel releases however the holder ends, and
-// replaces a socket only while it holds that lock.
+// A socket does not say whether its server still lives, and who removes that of
+// a living one silently takes its callers away. So each server holds an flock
+// on PATH.lock, which the kernel releases however the holder ends, and replaces
+// a socket only while it holds that lock.
 //
 // The lock file is removed at the end although others may have it open: a lock
 // counts only if the file at the path is still the locked one, and who finds

@@ -21,9 +21,6 @@
 #include "rpc/unary_call.h"
 #include "rpc/unscale_reactor.h"
 #include "rpc/watch_reactor.h"
-#include "sessions/byte_budget.h"
-#include "sessions/participants.h"
-#include "sessions/stream_admission.h"
 
 namespace lossscaler::server {
 namespace {
@@ -58,8 +55,6 @@ class LossScalerServiceImpl final : public Base {
       : dependencies_(dependencies),
         entrance_{.reception = dependencies.reception,
                   .gate = dependencies.gate},
-        admission_(dependencies.limits),
-        watchers_(dependencies.limits.max_watch_streams),
         watchdog_(dependencies.limits.unscale_idle) {}
 
   // ---- Sessions and the server
@@ -146,7 +141,7 @@ class LossScalerServiceImpl final : public Base {
     HoldSpareThreads();
     return new UnscaleReactor(context, std::move(call),
                               {.registry = registry(),
-                               .admission = &admission_,
+                               .admission = dependencies_.admission,
                                .watchdog = &watchdog_,
                                .spare_threads = dependencies_.spare_threads,
                                .gate = gate()});
@@ -193,7 +188,7 @@ class LossScalerServiceImpl final : public Base {
     }
     return new ParticipateReactor(context, std::move(call),
                                   {.registry = registry(),
-                                   .participants = &participants_,
+                                   .participants = registry()->participants(),
                                    .watchdog = &watchdog_,
                                    .gate = gate()});
   }
@@ -220,7 +215,7 @@ class LossScalerServiceImpl final : public Base {
     }
     auto* const reactor = new WatchReactor(context, std::move(call),
                                            {.registry = registry(),
-                                            .places = &watchers_,
+                                            .places = dependencies_.watchers,
                                             .watchdog = &watchdog_,
                                             .gate = gate(),
                                             .limits = dependencies_.limits});
@@ -263,9 +258,6 @@ class LossScalerServiceImpl final : public Base {
 
   const ServiceDependencies dependencies_;
   const Entrance entrance_;
-  StreamAdmission admission_;
-  ByteBudget watchers_;
-  Participants participants_;
   IdleWatchdog watchdog_;
 };
 

@@ -14,8 +14,10 @@
 #include "ops/call_gate.h"
 #include "ops/spare_threads.h"
 #include "rpc/call.h"
+#include "sessions/byte_budget.h"
 #include "sessions/limits.h"
 #include "sessions/registry.h"
+#include "sessions/stream_admission.h"
 #include "store/store.h"
 
 namespace lossscaler::server {
@@ -25,6 +27,9 @@ struct ServiceDependencies {
   Registry* registry = nullptr;
   Store* store = nullptr;
   CallGate* gate = nullptr;
+  StreamAdmission* admission = nullptr;
+  // Places for WatchSession streams.
+  ByteBudget* watchers = nullptr;
   const Reception* reception = nullptr;
   // Null: no threads are held.
   SpareThreads* spare_threads = nullptr;

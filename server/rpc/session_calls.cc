@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "lossscaler/core/error.h"
+#include "lossscaler/core/group.h"
 #include "lossscaler/core/names.h"
 #include "lossscaler/core/solo.h"
 #include "lossscaler/wire/convert.h"
@@ -182,6 +183,10 @@ void GetServerInfo(const ServiceDependencies& server,
   proto->set_replayable_decisions(kReplayableDecisions);
   proto->set_unscale_idle_millis(
       absl::ToInt64Milliseconds(limits.unscale_idle));
+  proto->set_max_workers_per_session(kMaxWorkers);
+  proto->set_max_watch_streams(limits.max_watch_streams);
+  proto->set_max_open_calls(limits.max_open_calls);
+  proto->set_max_parts_per_vote(kMaxParts);
   response->set_store(std::string(server.store->name()));
   response->set_durability(std::string(server.store->durability()));
   response->set_start_count(server.store->start_count());

@@ -25,7 +25,8 @@ UnscaleReactor::UnscaleReactor(grpc::CallbackServerContext* context,
     : context_(context), call_(std::move(call)), environment_(environment) {
   const absl::Status admitted = environment_.admission->Enter();
   if (!admitted.ok()) {
-    Finish(admitted);
+    environment_.gate->refusals().Refuse(
+        [this, admitted] { Finish(admitted); });
     return;
   }
   if (environment_.spare_threads != nullptr) environment_.spare_threads->Need();

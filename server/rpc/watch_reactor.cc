@@ -24,6 +24,10 @@ WatchReactor::WatchReactor(grpc::CallbackServerContext* context,
 
 void WatchReactor::Start(const v1::WatchSessionRequest& request) {
   absl::StatusOr<std::unique_ptr<DecisionWatch>> watch = Watch(request);
+  if (!admitted_) {
+    return environment_.gate->refusals().Refuse(
+        [this, status = watch.status()] { End(status); });
+  }
   if (!watch.ok()) return End(watch.status());
   watch_ = *std::move(watch);
   watch_->Next(

@@ -32,9 +32,15 @@ bool RefusesCheckpoint(const absl::Status& status) {
 
 }  // namespace
 
+void Participation::Start() {
+  participants_->Expect(shared_from_this());
+  Run();
+}
+
 void Participation::TakeOpen(absl::StatusOr<std::shared_ptr<Session>> session,
                              absl::StatusOr<WorkerRef> worker) {
   if (!TakeMessage(/*open=*/true)) return;
+  participants_->Opening(shared_from_this());
   if (!session.ok()) return End(session.status());
   if (!worker.ok()) return End(worker.status());
   session_ = *std::move(session);
@@ -259,17 +265,20 @@ void Participation::Enqueue(Answer answer) {
 void Participation::End(const absl::Status& status) {
   PendingCall vote;
   PendingCall follow;
+  bool opened;
   bool seated;
   {
     MutexLock lock(&mutex_);
     if (end_) return;
     end_ = status;
+    opened = phase_ != Phase::kNew;
     vote = std::exchange(vote_, {});
     follow = std::exchange(follow_, {});
     seated = seated_;
   }
   vote.Cancel();
   follow.Cancel();
+  if (!opened) participants_->Opening(shared_from_this());
   if (seated) {
     participants_->Leave(session_.get(), worker_.incarnation, this);
   }

@@ -83,8 +83,8 @@ class Participation : public std::enable_shared_from_this<Participation> {
   Participation(const Participation&) = delete;
   Participation& operator=(const Participation&) = delete;
 
-  // Begins to read. Call once.
-  void Start() { Run(); }
+  // Begins to read, unless the server drains. Call once.
+  void Start();
 
   // ---- A message has come. What cannot be read is an error: of `open` it ends
   // the stream, otherwise it concerns that message.

@@ -55,6 +55,7 @@ Registry::Registry(Store* store, const Limits& limits, World world)
                    .monotonic = std::move(world.monotonic),
                    .new_token = std::move(world.new_token),
                    .observers = std::move(world.observers)},
+      participants_(limits),
       alarm_(environment_.monotonic) {}
 
 absl::Status Registry::Load() {
@@ -90,6 +91,7 @@ void Registry::Drain(const absl::Status& error) {
     sessions = sessions_;
   }
   for (const auto& [name, session] : sessions) session->Drain(error);
+  participants_.Drain(error);
 }
 
 void Registry::Create(CreateRequest request,

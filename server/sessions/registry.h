@@ -32,6 +32,7 @@
 #include "sessions/alarm.h"
 #include "sessions/boot_clock.h"
 #include "sessions/limits.h"
+#include "sessions/participants.h"
 #include "sessions/random_token.h"
 #include "sessions/session.h"
 #include "store/store.h"
@@ -108,9 +109,12 @@ class Registry {
 
   std::int64_t size() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The server ends: see Session::Drain(). Once no call that could create a
-  // session comes in any more, and before the store ends: from now on nothing
-  // happens in a session but by a call.
+  // Who speaks for the workers of all groups.
+  Participants* participants() { return &participants_; }
+
+  // The server ends: see Session::Drain() and Participants::Drain(). Once no
+  // call that could create a session comes in any more, and before the store
+  // ends: from now on nothing happens in a session but by a call.
   void Drain(const absl::Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Wakes the sessions whose time has come, on the calling thread.
@@ -144,6 +148,8 @@ class Registry {
   Sessions sessions_ ABSL_GUARDED_BY(mutex_);
   // Of sessions_: the outcome of their creation was unknown.
   std::vector<std::shared_ptr<Session>> unsure_ ABSL_GUARDED_BY(mutex_);
+
+  Participants participants_;
 
   // Last: its thread calls sessions.
   Alarm alarm_;

@@ -103,7 +103,6 @@ def environment(folder, programs):
         "COLUMNS": "100",
         "STATE_DIRECTORY": f"{folder}/.state",
         "LOSSSCALERD_LISTEN": address,
-        "LOSSSCALERD_ADMIN_LISTEN": "127.0.0.1:0",
         "LOSSSCALER_ADDRESS": address,
         "LOSSSCALERD_ADMIN_LISTEN": admin_address(),
         "PYTHONDONTWRITEBYTECODE": "1",

@@ -86,6 +86,8 @@ TEST(App, EveryPartsHealthFollowsTheStoreDownAndUp) {
     for (const char* part : {kHealthOverall, kHealthService, kHealthStore}) {
       EXPECT_EQ(HealthOf(**app, part), status) << part;
     }
+    // Starting the process again would not heal the store.
+    EXPECT_EQ(HealthOf(**app, kHealthProcess), HealthCheckResponse::SERVING);
   };
   expect(HealthCheckResponse::SERVING);
   EXPECT_EQ(HealthOf(**app, "kitchen"), HealthCheckResponse::SERVICE_UNKNOWN);

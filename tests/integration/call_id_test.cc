@@ -3,6 +3,7 @@
 
 // The id that a client sends with its calls.
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <span>
@@ -120,7 +121,7 @@ class CallIdTest : public ::testing::Test {
         connection->JoinSession(session, {.worker = "w"}).status(),
         connection->LeaveSession(session, {.worker = "w", .incarnation = 1}),
         connection->ListDecisions(session, {}).status(),
-        connection->WatchSession(session, {},
+        connection->WatchSession(session, {.from_step = 1},
                                  [](const Decision&) { return true; })};
     for (const absl::Status& status : refused) {
       EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << status;
@@ -128,7 +129,7 @@ class CallIdTest : public ::testing::Test {
     const std::shared_ptr<WorkerStream> stream =
         connection->Participate(session, {.worker = "w", .incarnation = 1},
                                 std::make_shared<NothingToHear>());
-    EXPECT_TRUE(PollUntil([&] {
+    EXPECT_TRUE(PollUntil(std::chrono::seconds(30), [&] {
       if (stream->needs_polling()) stream->Poll(absl::Milliseconds(10));
       return service_.ids().contains("Participate");
     }));

@@ -25,7 +25,7 @@
 #include "testing/in_process_server.h"
 #include "testing/participant.h"
 #include "testing/status_matchers.h"
-#include "testing/unscale_call.h"
+#include "testing/unscale_dialog.h"
 
 namespace lossscaler {
 namespace {
@@ -37,7 +37,7 @@ using ::lossscaler::testing::IsError;
 using ::lossscaler::testing::IsOk;
 using ::lossscaler::testing::Participant;
 using ::lossscaler::testing::ToAbsl;
-using ::lossscaler::testing::UnscaleCall;
+using ::lossscaler::testing::UnscaleDialog;
 using ::testing::ElementsAre;
 using Stub = v1::LossScalerService::Stub;
 
@@ -722,9 +722,9 @@ TEST_F(GroupRpc, ScalesAndUnscalesForAStepOfAWorker) {
   ASSERT_THAT(Call(&Stub::ScaleLoss, loss, &scaled), IsOk());
   EXPECT_THAT(scaled.scaled_losses(), ElementsAre(32768));
 
-  v1::UnscaleOpen open = UnscaleCall::OpenFor("s1", 2);
+  v1::UnscaleOpen open = UnscaleDialog::OpenFor("s1", 2);
   const auto run = [&] {
-    UnscaleCall call(stub_.get());
+    UnscaleDialog call(stub_.get());
     call.Open(open);
     call.Chunk(0, 0, ::lossscaler::testing::BytesOf<float>({65536, 131072}));
     call.HalfClose();
@@ -854,6 +854,15 @@ TEST_F(GroupRpc, ADrainAnswersEveryoneWhoWaits) {
   EXPECT_TRUE(server_.gate().WaitUntilEmpty(absl::Seconds(10)));
   EXPECT_THAT(Update(UpdateOf("w1", 2, 1, VoteOf(v1::VERDICT_FINITE))),
               IsError(Reason::kDraining));
+}
+
+TEST_F(GroupRpc, ADrainEndsStreamsThatHaveSaidNothing) {
+  MakeGroup(3);
+  Participant silent(stub_.get());
+  ASSERT_TRUE(Await([this] { return server_.gate().open() == 1; }));
+  Drain();
+  EXPECT_THAT(silent.Finish(), IsError(Reason::kDraining));
+  EXPECT_TRUE(server_.gate().WaitUntilEmpty(absl::Seconds(10)));
 }
 
 TEST_F(GroupRpc, TheServerSaysThatItKnowsGroups) {

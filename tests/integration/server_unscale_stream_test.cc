@@ -22,7 +22,7 @@
 #include "testing/in_process_server.h"
 #include "testing/raw_unscale_call.h"
 #include "testing/status_matchers.h"
-#include "testing/unscale_call.h"
+#include "testing/unscale_dialog.h"
 
 namespace lossscaler {
 namespace {
@@ -34,7 +34,7 @@ using ::lossscaler::testing::InProcessServer;
 using ::lossscaler::testing::IsError;
 using ::lossscaler::testing::IsOk;
 using ::lossscaler::testing::RawUnscaleCall;
-using ::lossscaler::testing::UnscaleCall;
+using ::lossscaler::testing::UnscaleDialog;
 using ::lossscaler::testing::ValuesOf;
 using ::testing::ElementsAre;
 using ::testing::Eq;
@@ -64,7 +64,7 @@ class UnscaleBytes : public ::testing::Test {
   // An open of a stream of `elements` in chunks of at most 1 MiB.
   std::string OpenMessage(std::int64_t elements) {
     v1::UnscaleRequest request;
-    *request.mutable_open() = UnscaleCall::OpenFor(NextId(), elements);
+    *request.mutable_open() = UnscaleDialog::OpenFor(NextId(), elements);
     request.mutable_open()->set_max_chunk_bytes(kMiB);
     return request.SerializeAsString();
   }
@@ -262,8 +262,8 @@ TEST_F(UnscaleBytes, DamagedMessagesEndTheirStreamOnly) {
     const absl::Status status = call.Finish();
     EXPECT_TRUE(status.ok() || ReasonOf(status).has_value()) << status;
   }
-  UnscaleCall sound(stub_.get());
-  sound.Open(UnscaleCall::OpenFor(NextId(), 1));
+  UnscaleDialog sound(stub_.get());
+  sound.Open(UnscaleDialog::OpenFor(NextId(), 1));
   EXPECT_THAT(sound.Read().opened().scale(), Eq(4));
   sound.Chunk(0, 0, BytesOf<float>({4}));
   sound.HalfClose();

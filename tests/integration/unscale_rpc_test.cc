@@ -22,7 +22,7 @@
 #include "lossscaler/v1/loss_scaler_service.grpc.pb.h"
 #include "testing/in_process_server.h"
 #include "testing/status_matchers.h"
-#include "testing/unscale_call.h"
+#include "testing/unscale_dialog.h"
 
 namespace lossscaler {
 namespace {
@@ -33,7 +33,7 @@ using ::lossscaler::testing::InProcessServer;
 using ::lossscaler::testing::IsError;
 using ::lossscaler::testing::IsOk;
 using ::lossscaler::testing::ToAbsl;
-using ::lossscaler::testing::UnscaleCall;
+using ::lossscaler::testing::UnscaleDialog;
 using ::lossscaler::testing::ValuesOf;
 using ::testing::ElementsAre;
 
@@ -79,8 +79,8 @@ class UnscaleRpc : public ::testing::Test {
 };
 
 TEST_F(UnscaleRpc, DividesByTheScaleAndReportsEachChunk) {
-  UnscaleCall call(stub_.get());
-  call.Open(UnscaleCall::OpenFor("s", 4));
+  UnscaleDialog call(stub_.get());
+  call.Open(UnscaleDialog::OpenFor("s", 4));
   const v1::UnscaleResponse opened = call.Read();
   EXPECT_EQ(opened.opened().scale(), 4);
   EXPECT_EQ(opened.opened().step(), 1);
@@ -121,8 +121,8 @@ TEST_F(UnscaleRpc, DividesByTheScaleAndReportsEachChunk) {
 
 TEST_F(UnscaleRpc, SixteenBitGradientsComeBackAsFloat32UnlessAskedOtherwise) {
   for (const bool same : {false, true}) {
-    UnscaleCall call(stub_.get());
-    v1::UnscaleOpen open = UnscaleCall::OpenFor(same ? "same" : "wide", 2);
+    UnscaleDialog call(stub_.get());
+    v1::UnscaleOpen open = UnscaleDialog::OpenFor(same ? "same" : "wide", 2);
     open.mutable_tensors(0)->set_type(v1::ELEMENT_TYPE_FLOAT16);
     if (same) open.set_output_type(v1::OUTPUT_TYPE_SAME);
     call.Open(open);
@@ -150,8 +150,8 @@ TEST_F(UnscaleRpc, SixteenBitGradientsComeBackAsFloat32UnlessAskedOtherwise) {
 }
 
 TEST_F(UnscaleRpc, CheckOnlyAnswersWithoutData) {
-  UnscaleCall call(stub_.get());
-  v1::UnscaleOpen open = UnscaleCall::OpenFor("s", 1);
+  UnscaleDialog call(stub_.get());
+  v1::UnscaleOpen open = UnscaleDialog::OpenFor("s", 1);
   open.set_mode(v1::UNSCALE_MODE_CHECK_ONLY);
   open.set_skip_statistics(true);
   call.Open(open);
@@ -167,8 +167,8 @@ TEST_F(UnscaleRpc, CheckOnlyAnswersWithoutData) {
 
 TEST_F(UnscaleRpc, StreamsThatSplitATensorAreCountedTogether) {
   for (const int half : {0, 1}) {
-    UnscaleCall call(stub_.get());
-    v1::UnscaleOpen open = UnscaleCall::OpenFor(half == 0 ? "a" : "b", 4);
+    UnscaleDialog call(stub_.get());
+    v1::UnscaleOpen open = UnscaleDialog::OpenFor(half == 0 ? "a" : "b", 4);
     v1::ElementRange* range = open.mutable_tensors(0)->add_ranges();
     range->set_offset(2 * half);
     range->set_count(2);
@@ -197,8 +197,8 @@ TEST_F(UnscaleRpc, AnOlderStepUsesItsOwnScale) {
   ASSERT_TRUE(stub_->Update(&context, request, &response).ok());
   ASSERT_EQ(response.current().scale(), 2);
 
-  UnscaleCall call(stub_.get());
-  v1::UnscaleOpen open = UnscaleCall::OpenFor("late", 1);
+  UnscaleDialog call(stub_.get());
+  v1::UnscaleOpen open = UnscaleDialog::OpenFor("late", 1);
   open.set_step(1);
   call.Open(open);
   EXPECT_EQ(call.Read().opened().scale(), 4);
@@ -211,12 +211,12 @@ TEST_F(UnscaleRpc, AnOlderStepUsesItsOwnScale) {
 // What a client sends that it should not, and what it is told.
 struct BadStream {
   std::string name;
-  std::function<void(UnscaleCall*)> send;
+  std::function<void(UnscaleDialog*)> send;
   Reason reason;
 };
 
 v1::UnscaleOpen Edited(const std::function<void(v1::UnscaleOpen*)>& edit) {
-  v1::UnscaleOpen open = UnscaleCall::OpenFor("s", 4);
+  v1::UnscaleOpen open = UnscaleDialog::OpenFor("s", 4);
   edit(&open);
   return open;
 }
@@ -227,27 +227,27 @@ std::vector<BadStream> BadStreams() {
                                    std::function<void(v1::UnscaleOpen*)> edit,
                                    Reason reason) {
     bad.push_back({name,
-                   [edit](UnscaleCall* call) { call->Open(Edited(edit)); },
+                   [edit](UnscaleDialog* call) { call->Open(Edited(edit)); },
                    reason});
   };
   const auto after_open = [&bad](std::string name,
-                                 std::function<void(UnscaleCall*)> send,
+                                 std::function<void(UnscaleDialog*)> send,
                                  Reason reason) {
     bad.push_back({name,
-                   [send](UnscaleCall* call) {
-                     call->Open(UnscaleCall::OpenFor("s", 4));
+                   [send](UnscaleDialog* call) {
+                     call->Open(UnscaleDialog::OpenFor("s", 4));
                      call->Read();
                      send(call);
                    },
                    reason});
   };
   bad.push_back({"ChunkBeforeOpen",
-                 [](UnscaleCall* call) { call->Chunk(0, 0, "1234"); },
+                 [](UnscaleDialog* call) { call->Chunk(0, 0, "1234"); },
                  Reason::kChunkBeforeOpen});
   bad.push_back({"HalfCloseBeforeOpen",
-                 [](UnscaleCall* call) { call->HalfClose(); },
+                 [](UnscaleDialog* call) { call->HalfClose(); },
                  Reason::kChunkBeforeOpen});
-  bad.push_back({"EmptyMessage", [](UnscaleCall* call) { call->Empty(); },
+  bad.push_back({"EmptyMessage", [](UnscaleDialog* call) { call->Empty(); },
                  Reason::kEmptyMessage});
   refused_open(
       "UnknownSession",
@@ -315,20 +315,20 @@ std::vector<BadStream> BadStreams() {
       Reason::kInvalidField);
   after_open(
       "SecondOpen",
-      [](UnscaleCall* call) { call->Open(UnscaleCall::OpenFor("t", 4)); },
+      [](UnscaleDialog* call) { call->Open(UnscaleDialog::OpenFor("t", 4)); },
       Reason::kOpenedTwice);
   after_open(
-      "UnknownTensor", [](UnscaleCall* call) { call->Chunk(1, 0, "1234"); },
+      "UnknownTensor", [](UnscaleDialog* call) { call->Chunk(1, 0, "1234"); },
       Reason::kUnknownTensor);
   after_open(
-      "NegativeTensor", [](UnscaleCall* call) { call->Chunk(-1, 0, "1234"); },
+      "NegativeTensor", [](UnscaleDialog* call) { call->Chunk(-1, 0, "1234"); },
       Reason::kUnknownTensor);
   after_open(
-      "Gap", [](UnscaleCall* call) { call->Chunk(0, 1, "1234"); },
+      "Gap", [](UnscaleDialog* call) { call->Chunk(0, 1, "1234"); },
       Reason::kChunkOutOfOrder);
   after_open(
       "Overlap",
-      [](UnscaleCall* call) {
+      [](UnscaleDialog* call) {
         call->Chunk(0, 0, std::string(8, '\0'));
         call->Read();
         call->Chunk(0, 1, "1234");
@@ -336,19 +336,19 @@ std::vector<BadStream> BadStreams() {
       Reason::kChunkOutOfOrder);
   after_open(
       "Overrun",
-      [](UnscaleCall* call) { call->Chunk(0, 0, std::string(20, '\0')); },
+      [](UnscaleDialog* call) { call->Chunk(0, 0, std::string(20, '\0')); },
       Reason::kChunkOverrun);
   after_open(
-      "HalfAFloat", [](UnscaleCall* call) { call->Chunk(0, 0, "123456"); },
+      "HalfAFloat", [](UnscaleDialog* call) { call->Chunk(0, 0, "123456"); },
       Reason::kPartialElement);
   after_open(
-      "NoData", [](UnscaleCall* call) { call->Chunk(0, 0, ""); },
+      "NoData", [](UnscaleDialog* call) { call->Chunk(0, 0, ""); },
       Reason::kPartialElement);
   after_open(
-      "HalfCloseBeforeTheEnd", [](UnscaleCall* call) { call->HalfClose(); },
+      "HalfCloseBeforeTheEnd", [](UnscaleDialog* call) { call->HalfClose(); },
       Reason::kStreamIncomplete);
   bad.push_back({"ChunkOverItsLimit",
-                 [](UnscaleCall* call) {
+                 [](UnscaleDialog* call) {
                    call->Open(Edited([](v1::UnscaleOpen* open) {
                      open->set_max_chunk_bytes(4);
                    }));
@@ -368,7 +368,7 @@ INSTANTIATE_TEST_SUITE_P(Streams, BadUnscale, ::testing::ValuesIn(BadStreams()),
 TEST_P(BadUnscale, IsRefusedAndLeavesNothingBehind) {
   // More often than streams are allowed at one time: none is leaked.
   for (int i = 0; i < 3; ++i) {
-    UnscaleCall call(stub_.get());
+    UnscaleDialog call(stub_.get());
     GetParam().send(&call);
     const absl::Status status = call.Finish();
     // A stream that was opened keeps its id, also when it breaks.
@@ -384,23 +384,23 @@ TEST_P(BadUnscale, IsRefusedAndLeavesNothingBehind) {
 }
 
 TEST_F(UnscaleRpc, MessagesOverFourMebibytesAreRefusedByTheTransport) {
-  UnscaleCall call(stub_.get());
-  call.Open(UnscaleCall::OpenFor("s", 2 << 20));
+  UnscaleDialog call(stub_.get());
+  call.Open(UnscaleDialog::OpenFor("s", 2 << 20));
   call.Read();
   call.Chunk(0, 0, std::string((4 << 20) + 4, '\0'));
   EXPECT_THAT(call.Finish(), HasCode(absl::StatusCode::kResourceExhausted));
 }
 
 TEST_F(UnscaleRpc, StreamsOverTheLimitAreAskedToWaitAndOthersGoOn) {
-  UnscaleCall first(stub_.get());
-  first.Open(UnscaleCall::OpenFor("1", 1));
+  UnscaleDialog first(stub_.get());
+  first.Open(UnscaleDialog::OpenFor("1", 1));
   first.Read();
-  UnscaleCall second(stub_.get());
-  second.Open(UnscaleCall::OpenFor("2", 1));
+  UnscaleDialog second(stub_.get());
+  second.Open(UnscaleDialog::OpenFor("2", 1));
   second.Read();
   {
-    UnscaleCall third(stub_.get());
-    third.Open(UnscaleCall::OpenFor("3", 1));
+    UnscaleDialog third(stub_.get());
+    third.Open(UnscaleDialog::OpenFor("3", 1));
     const absl::Status status = third.Finish();
     EXPECT_THAT(status, IsError(Reason::kTooManyStreams));
     EXPECT_TRUE(RetryDelayOf(status).has_value());
@@ -413,8 +413,8 @@ TEST_F(UnscaleRpc, StreamsOverTheLimitAreAskedToWaitAndOthersGoOn) {
   second.Cancel();
   EXPECT_THAT(second.Finish(), HasCode(absl::StatusCode::kCancelled));
   EXPECT_TRUE(server_.gate().WaitUntilEmpty(absl::Seconds(10)));
-  UnscaleCall third(stub_.get());
-  third.Open(UnscaleCall::OpenFor("3", 1));
+  UnscaleDialog third(stub_.get());
+  third.Open(UnscaleDialog::OpenFor("3", 1));
   EXPECT_TRUE(third.Read().has_opened());
   third.Cancel();
   EXPECT_THAT(third.Finish(), HasCode(absl::StatusCode::kCancelled));
@@ -422,8 +422,8 @@ TEST_F(UnscaleRpc, StreamsOverTheLimitAreAskedToWaitAndOthersGoOn) {
 
 TEST_F(UnscaleRpc, AStreamThatBreaksNeverBecomesAVerdict) {
   {
-    UnscaleCall call(stub_.get());
-    call.Open(UnscaleCall::OpenFor("s", 2));
+    UnscaleDialog call(stub_.get());
+    call.Open(UnscaleDialog::OpenFor("s", 2));
     call.Read();
     call.Chunk(0, 0, BytesOf<float>({1}));
     call.Read();
@@ -441,8 +441,8 @@ TEST_F(UnscaleRpc, AStreamThatBreaksWithoutHalfCloseNeverBecomesAVerdict) {
   std::vector<std::string> ids;
   for (int i = 0; i < 50; ++i) {
     ids.push_back("s" + std::to_string(i));
-    UnscaleCall call(stub_.get());
-    call.Open(UnscaleCall::OpenFor(ids.back(), 1));
+    UnscaleDialog call(stub_.get());
+    call.Open(UnscaleDialog::OpenFor(ids.back(), 1));
     call.Read();
     call.Chunk(0, 0, BytesOf<float>({4}));
     ASSERT_TRUE(call.Read().has_chunk());
@@ -466,7 +466,7 @@ TEST_F(UnscaleRpc, DeadlineAtEachStateLeavesNothingBehind) {
     v1::UnscaleRequest request;
     if (state > 0) {
       *request.mutable_open() =
-          UnscaleCall::OpenFor("s" + std::to_string(state), 2);
+          UnscaleDialog::OpenFor("s" + std::to_string(state), 2);
       stream->Write(request);
       stream->Read(&response);
     }
@@ -484,8 +484,8 @@ TEST_F(UnscaleRpc, DeadlineAtEachStateLeavesNothingBehind) {
 }
 
 TEST_F(UnscaleRpc, ServerShutdownEndsOpenStreams) {
-  UnscaleCall call(stub_.get());
-  call.Open(UnscaleCall::OpenFor("s", 2));
+  UnscaleDialog call(stub_.get());
+  call.Open(UnscaleDialog::OpenFor("s", 2));
   call.Read();
   server_.Shutdown();
   EXPECT_THAT(call.Finish(),
@@ -494,12 +494,12 @@ TEST_F(UnscaleRpc, ServerShutdownEndsOpenStreams) {
 }
 
 TEST_F(UnscaleRpc, DrainingServerRefusesNewStreamsAndFinishesOldOnes) {
-  UnscaleCall old(stub_.get());
-  old.Open(UnscaleCall::OpenFor("s", 1));
+  UnscaleDialog old(stub_.get());
+  old.Open(UnscaleDialog::OpenFor("s", 1));
   old.Read();
   server_.gate().Close();
-  UnscaleCall late(stub_.get());
-  late.Open(UnscaleCall::OpenFor("t", 1));
+  UnscaleDialog late(stub_.get());
+  late.Open(UnscaleDialog::OpenFor("t", 1));
   EXPECT_THAT(late.Finish(), IsError(Reason::kDraining));
   old.Chunk(0, 0, BytesOf<float>({4}));
   EXPECT_THAT(ValuesOf<float>(old.Read().chunk().data()), ElementsAre(1));
@@ -519,14 +519,14 @@ class ImpatientUnscale : public UnscaleRpc {
 };
 
 TEST_F(ImpatientUnscale, AnIdleStreamIsEndedWithAReason) {
-  UnscaleCall call(stub_.get());
-  call.Open(UnscaleCall::OpenFor("s", 2));
+  UnscaleDialog call(stub_.get());
+  call.Open(UnscaleDialog::OpenFor("s", 2));
   call.Read();
   EXPECT_THAT(call.Finish(), IsError(Reason::kStreamIdle));
 }
 
 TEST_F(ImpatientUnscale, AStreamThatIsNeverOpenedIsEndedToo) {
-  UnscaleCall call(stub_.get());
+  UnscaleDialog call(stub_.get());
   EXPECT_THAT(call.Finish(), IsError(Reason::kStreamIdle));
 }
 
@@ -538,9 +538,9 @@ class LessImpatientUnscale : public ImpatientUnscale {
 };
 
 TEST_F(LessImpatientUnscale, AClientThatNeverReadsIsCut) {
-  UnscaleCall call(stub_.get());
+  UnscaleDialog call(stub_.get());
   const std::int64_t count = std::int64_t{64} << 20;
-  call.Open(UnscaleCall::OpenFor("s", count));
+  call.Open(UnscaleDialog::OpenFor("s", count));
   const std::string chunk(4 * 900'000, '\0');
   // Answers fill the connection's window, then the server stops reading and
   // the writes stop; the server has to end it.

@@ -94,6 +94,9 @@ FORBIDDEN = (
     ('server/sessions/a.cc', '<sqlite3.h>'),
     ('server/store/memory_store.cc', '<sqlite3.h>'),
     ('server/ops/log.h', '"spdlog/logger.h"'),
+    ('server/ops/metrics.h', '"prometheus/registry.h"'),
+    ('server/app.cc', '"prometheus/registry.h"'),
+    ('server/ops/admin_pages.h', '"httplib.h"'),
     ('server/ops/settings.h', '"CLI/CLI.hpp"'),
     ('client/lossscaler/client/a.cc', '"CLI/CLI.hpp"'),
     ('server/ops/settings.h', '"toml++/toml.h"'),
@@ -129,6 +132,8 @@ ALLOWED = (
     ('client/lossscaler/client/gradient.h', '"Eigen/Core"'),
     ('lib/lossscaler/core/unscale.cc', '"Eigen/Core"'),
     ('client/ctl/value_flags.h', '"CLI/CLI.hpp"'),
+    ('server/ops/call_metrics.h', '"prometheus/registry.h"'),
+    ('server/ops/admin_pages.cc', '"httplib.h"'),
     ('server/store/sqlite_connection.h', '<sqlite3.h>'),
     ('client/lossscaler/client/internal/a.cc', '<openssl/pem.h>'),
 )

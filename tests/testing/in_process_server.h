@@ -48,10 +48,14 @@ class InProcessServer {
  public:
   explicit InProcessServer(const server::Limits& limits = {})
       : gate_(limits),
+        admission_(limits),
+        watchers_(limits.max_watch_streams),
         registry_(&store_, limits),
         service_(server::MakeLossScalerService({.registry = &registry_,
                                                 .store = &store_,
                                                 .gate = &gate_,
+                                                .admission = &admission_,
+                                                .watchers = &watchers_,
                                                 .reception = &reception_,
                                                 .limits = limits,
                                                 .version = "test"})) {
@@ -92,6 +96,8 @@ class InProcessServer {
   server::MemoryStore memory_;
   FaultyStore store_{&memory_};
   server::CallGate gate_;
+  server::StreamAdmission admission_;
+  server::ByteBudget watchers_;
   server::Reception reception_;
   server::Registry registry_;
   std::unique_ptr<grpc::Service> service_;

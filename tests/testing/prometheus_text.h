@@ -34,7 +34,9 @@ class PrometheusText {
   // TYPE, in this order, and stands in one place; histograms add up.
   static absl::StatusOr<PrometheusText> Parse(std::string_view text);
 
-  const std::map<std::string, Family>& families() const { return families_; }
+  const std::map<std::string, Family>& families() const& { return families_; }
+  // They would be gone with it.
+  const std::map<std::string, Family>& families() && = delete;
 
   // A value; nullopt: there is no such series.
   std::optional<double> Find(std::string_view series) const;

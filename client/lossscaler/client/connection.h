@@ -148,6 +148,12 @@ struct ServerLimits {
   std::int64_t replayable_decisions = 0;
   // How long an Unscale stream may be silent.
   absl::Duration unscale_idle;
+  // Workers of one session.
+  std::int64_t max_workers_per_session = 0;
+  // Open at one time; watchers and workers are not among the calls.
+  std::int64_t max_watch_streams = 0;
+  std::int64_t max_open_calls = 0;
+  std::int64_t max_parts_per_vote = 0;
 };
 
 struct ServerInfo {
@@ -225,8 +231,8 @@ class Connection {
 };
 
 // A connection over gRPC. Connects lazily; never fails. With credentials that
-// cannot be used every call fails with INVALID_CREDENTIALS, and with such a call
-// id with INVALID_FIELD; nothing is sent.
+// cannot be used every call fails with INVALID_CREDENTIALS, and with such a
+// call id with INVALID_FIELD; nothing is sent.
 std::shared_ptr<Connection> MakeConnection(const ClientOptions& options = {});
 
 }  // namespace lossscaler

@@ -66,8 +66,12 @@ absl::Status CheckPart(const PartVote& part) {
 absl::Status CheckParts(const Vote& vote) {
   if (vote.parts.empty()) return absl::OkStatus();
   if (vote.parts.size() > kMaxParts) {
-    return BadField("parts", absl::StrCat("a list of ", vote.parts.size()),
-                    absl::StrCat("a vote has at most ", kMaxParts, " parts"));
+    return MakeError(
+        Reason::kTooManyParts,
+        absl::StrCat("the vote names ", vote.parts.size(),
+                     " parts, the limit is ", kMaxParts, "; name fewer"),
+        {{"parts", absl::StrCat(vote.parts.size())},
+         {"limit", absl::StrCat(kMaxParts)}});
   }
   std::set<std::string_view> seen;
   Verdict verdict = Verdict::kFinite;

@@ -93,6 +93,7 @@ constexpr ReasonRow kReasonTable[] = {
     {Reason::kTooManyTensors, "TOO_MANY_TENSORS",
      StatusCode::kResourceExhausted},
     {Reason::kTooManyLosses, "TOO_MANY_LOSSES", StatusCode::kResourceExhausted},
+    {Reason::kTooManyParts, "TOO_MANY_PARTS", StatusCode::kResourceExhausted},
     {Reason::kTooManyCalls, "TOO_MANY_CALLS", StatusCode::kResourceExhausted},
     {Reason::kTokenRequired, "TOKEN_REQUIRED", StatusCode::kUnauthenticated},
     {Reason::kTokenUnknown, "TOKEN_UNKNOWN", StatusCode::kUnauthenticated},

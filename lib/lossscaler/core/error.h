@@ -79,6 +79,7 @@ enum class Reason {
   kTooManyBytes,
   kTooManyTensors,
   kTooManyLosses,
+  kTooManyParts,
   kTooManyCalls,
   // Who calls, and whether they may.
   kTokenRequired,  // UNAUTHENTICATED

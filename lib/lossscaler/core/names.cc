@@ -71,6 +71,20 @@ absl::Status ValidateSessionPrefix(std::string_view prefix) {
   return ValidateSessionName(absl::StrCat(std::string(prefix), "a"));
 }
 
+absl::Status ValidateTokenName(std::string_view name) {
+  if (name.find('/') == std::string_view::npos &&
+      ValidateSessionName(name).ok()) {
+    return absl::OkStatus();
+  }
+  return MakeError(
+      Reason::kInvalidField,
+      absl::StrCat("the name ", Quoted(name), " of a token must be 1 to ",
+                   kMaxSegmentBytes,
+                   " letters, digits, '.', '_' or '-' and start with a letter "
+                   "or digit"),
+      {{"field", "name"}, {"value", Quoted(name)}});
+}
+
 absl::Status ValidateId(std::string_view field, std::string_view id) {
   const bool printable = std::all_of(id.begin(), id.end(), [](char c) {
     return absl::ascii_isgraph(static_cast<unsigned char>(c));

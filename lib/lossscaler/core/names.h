@@ -1,7 +1,7 @@
 // Copyright 2026 The Loss Scaler Service Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What names are allowed: sessions, streams and request ids.
+// What names are allowed: sessions, tokens, streams and request ids.
 //
 // Thread safety: free functions without state.
 
@@ -27,6 +27,10 @@ absl::Status ValidateSessionName(std::string_view name);
 // What the names of some sessions start with: empty, a name, or a name and '/'.
 // Otherwise INVALID_SESSION_NAME.
 absl::Status ValidateSessionPrefix(std::string_view prefix);
+
+// What logs call a token: as one segment of a session's name. Otherwise
+// INVALID_FIELD.
+absl::Status ValidateTokenName(std::string_view name);
 
 // Request and stream ids: 1 to 64 printable ASCII characters (0x21 to 0x7e).
 // `field` names the offending field in the INVALID_FIELD error.

@@ -47,10 +47,10 @@ absl::StatusOr<Server> StartOn(Transport transport,
   return StartServer(place.folder, std::move(command), place.ready_file);
 }
 
-absl::StatusOr<Server> StartLossscalerdOn(Transport transport,
-                                          const std::string& directory,
-                                          const std::string& lossscalerd,
-                                          std::string_view durability) {
+absl::StatusOr<Server> StartLossscalerdOn(
+    Transport transport, const std::string& directory,
+    const std::string& lossscalerd, std::string_view durability,
+    const std::vector<std::string>& more) {
   const Place place =
       NewPlace(transport, directory,
                absl::StrCat("lossscalerd-", std::string(durability)));
@@ -63,6 +63,7 @@ absl::StatusOr<Server> StartLossscalerdOn(Transport transport,
     command.insert(command.end(), {absl::StrCat("sqlite:", place.folder),
                                    "--durability", std::string(durability)});
   }
+  command.insert(command.end(), more.begin(), more.end());
   return StartServer(place.folder, std::move(command), place.ready_file);
 }
 

@@ -33,11 +33,11 @@ absl::StatusOr<Server> StartOn(Transport transport,
                                std::vector<std::string> command);
 
 // The same for the program `lossscalerd`. `durability`: "memory", or that of
-// its SQLite store, "relaxed" or "full".
-absl::StatusOr<Server> StartLossscalerdOn(Transport transport,
-                                          const std::string& directory,
-                                          const std::string& lossscalerd,
-                                          std::string_view durability);
+// its SQLite store, "relaxed" or "full". `more`: further arguments.
+absl::StatusOr<Server> StartLossscalerdOn(
+    Transport transport, const std::string& directory,
+    const std::string& lossscalerd, std::string_view durability,
+    const std::vector<std::string>& more = {});
 
 }  // namespace lossscaler::bench
 

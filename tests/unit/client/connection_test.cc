@@ -450,6 +450,10 @@ TEST_F(ConnectionTest, ReadsEveryLimitOfTheServer) {
     limits->set_max_losses_per_call(6);
     limits->set_replayable_decisions(7);
     limits->set_unscale_idle_millis(8'500);
+    limits->set_max_workers_per_session(9);
+    limits->set_max_watch_streams(10);
+    limits->set_max_open_calls(11);
+    limits->set_max_parts_per_vote(12);
     return absl::OkStatus();
   });
   const auto info = Connect()->GetServerInfo();
@@ -462,6 +466,10 @@ TEST_F(ConnectionTest, ReadsEveryLimitOfTheServer) {
   EXPECT_EQ(info->limits.max_losses_per_call, 6);
   EXPECT_EQ(info->limits.replayable_decisions, 7);
   EXPECT_EQ(info->limits.unscale_idle, absl::Milliseconds(8'500));
+  EXPECT_EQ(info->limits.max_workers_per_session, 9);
+  EXPECT_EQ(info->limits.max_watch_streams, 10);
+  EXPECT_EQ(info->limits.max_open_calls, 11);
+  EXPECT_EQ(info->limits.max_parts_per_vote, 12);
 }
 
 }  // namespace

@@ -45,6 +45,10 @@ ServerInfo Server() {
   info.limits.max_losses_per_call = 16;
   info.limits.replayable_decisions = 17;
   info.limits.unscale_idle = absl::Milliseconds(18);
+  info.limits.max_workers_per_session = 19;
+  info.limits.max_watch_streams = 20;
+  info.limits.max_open_calls = 21;
+  info.limits.max_parts_per_vote = 22;
   return info;
 }
 
@@ -52,20 +56,24 @@ TEST_F(CtlServerTest, ShowsTheServerInATable) {
   EXPECT_CALL(*connection_, GetServerInfo).WillOnce(Return(Server()));
   EXPECT_EQ(Run({"info"}), kDone);
   EXPECT_EQ(out_.str(),
-            "version:                 1.2.3\n"
-            "store:                   sqlite\n"
-            "durability:              full\n"
-            "starts:                  4\n"
-            "sessions:                5\n"
-            "features:                one, two\n"
-            "max_sessions:            11\n"
-            "max_unscale_streams:     12\n"
-            "max_bytes_in_flight:     13\n"
-            "max_tensors_per_stream:  14\n"
-            "max_chunk_bytes:         15\n"
-            "max_losses_per_call:     16\n"
-            "replayable_decisions:    17\n"
-            "unscale_idle_millis:     18\n");
+            "version:                  1.2.3\n"
+            "store:                    sqlite\n"
+            "durability:               full\n"
+            "starts:                   4\n"
+            "sessions:                 5\n"
+            "features:                 one, two\n"
+            "max_sessions:             11\n"
+            "max_unscale_streams:      12\n"
+            "max_bytes_in_flight:      13\n"
+            "max_tensors_per_stream:   14\n"
+            "max_chunk_bytes:          15\n"
+            "max_losses_per_call:      16\n"
+            "replayable_decisions:     17\n"
+            "unscale_idle_millis:      18\n"
+            "max_workers_per_session:  19\n"
+            "max_watch_streams:        20\n"
+            "max_open_calls:           21\n"
+            "max_parts_per_vote:       22\n");
 }
 
 TEST_F(CtlServerTest, ShowsTheServerInJson) {
@@ -77,7 +85,9 @@ TEST_F(CtlServerTest, ShowsTheServerInJson) {
     "limits": {"max_sessions": 11, "max_unscale_streams": 12,
                "max_bytes_in_flight": 13, "max_tensors_per_stream": 14,
                "max_chunk_bytes": 15, "max_losses_per_call": 16,
-               "replayable_decisions": 17, "unscale_idle_millis": 18}})"));
+               "replayable_decisions": 17, "unscale_idle_millis": 18,
+               "max_workers_per_session": 19, "max_watch_streams": 20,
+               "max_open_calls": 21, "max_parts_per_vote": 22}})"));
 }
 
 TEST_F(CtlServerTest, AServerOutOfReachHasNoInfo) {

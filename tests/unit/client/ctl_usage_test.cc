@@ -21,9 +21,9 @@ using ::testing::Return;
 using ::testing::StartsWith;
 
 constexpr const char* kCommands[] = {
-    "create", "list",      "get",     "delete", "restore", "scale",
-    "update", "unscale",   "workers", "join",   "leave",   "vote",
-    "watch",  "decisions", "health",  "info"};
+    "create", "list",      "get",     "delete", "restore",   "scale",
+    "update", "unscale",   "workers", "join",   "leave",     "vote",
+    "watch",  "decisions", "health",  "info",   "make-token"};
 
 using CtlUsageTest = CtlTest;
 

@@ -86,6 +86,22 @@ TEST_F(RetryLoopTest, UsesRetryInfoAsLowerBound) {
               ElementsAre(absl::Seconds(3), absl::Milliseconds(100)));
 }
 
+// The last attempt gets little time, too little to hear why.
+TEST_F(RetryLoopTest, ADeadlineDoesNotHideWhyThereIsNoConnection) {
+  RetryLoop loop = Loop();
+  ASSERT_THAT(
+      loop.WaitAfter(absl::UnavailableError("bad certificate"), kIdempotent),
+      IsOk());
+  clock_.Advance(absl::Seconds(60));
+  const absl::Status status =
+      loop.WaitAfter(absl::DeadlineExceededError("too late"), kIdempotent);
+  EXPECT_THAT(status, IsError(Reason::kUnavailableBudgetSpent));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("Last error: DEADLINE_EXCEEDED: too late; before it: "
+                        "UNAVAILABLE: bad certificate"));
+  EXPECT_EQ(MetadataOf(status).at("code_before"), "UNAVAILABLE");
+}
+
 TEST_F(RetryLoopTest, PermanentFailureIsNotRetried) {
   RetryLoop loop = Loop();
   const absl::Status status = loop.WaitAfter(

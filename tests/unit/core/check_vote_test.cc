@@ -21,6 +21,7 @@ using ::lossscaler::testing::IsOk;
 using ::lossscaler::testing::VoteOf;
 using ::testing::Contains;
 using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 Vote GroupVote(Verdict verdict = Verdict::kFinite) {
   Vote vote = VoteOf(verdict);
@@ -108,7 +109,10 @@ TEST(CheckVoteTest, SixtyFourPartsAreAllowed) {
   for (int i = 0; i < 64; ++i) vote.parts.push_back({absl::StrCat("p", i)});
   EXPECT_THAT(CheckVote(1, vote), IsOk());
   vote.parts.push_back({"p64"});
-  ExpectRefused(vote, "parts");
+  const absl::Status status = CheckGroupVote(1, vote);
+  EXPECT_THAT(status, IsError(Reason::kTooManyParts));
+  EXPECT_THAT(MetadataOf(status),
+              UnorderedElementsAre(Pair("parts", "65"), Pair("limit", "64")));
 }
 
 TEST(CheckVoteTest, APartHasANameOfItsOwn) {

@@ -90,6 +90,8 @@ TEST(ReasonTest, NamesAndCodesAreThoseOfTheContract) {
        absl::StatusCode::kResourceExhausted},
       {Reason::kTooManyLosses, "TOO_MANY_LOSSES",
        absl::StatusCode::kResourceExhausted},
+      {Reason::kTooManyParts, "TOO_MANY_PARTS",
+       absl::StatusCode::kResourceExhausted},
       {Reason::kStoreUnavailable, "STORE_UNAVAILABLE",
        absl::StatusCode::kUnavailable},
       {Reason::kDraining, "DRAINING", absl::StatusCode::kUnavailable},

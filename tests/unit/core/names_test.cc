@@ -32,6 +32,36 @@ TEST(SessionNameTest, AcceptsTheLongestSegmentAndName) {
               IsOk());
 }
 
+TEST(SessionPrefixTest, IsWhatANameMayStartWith) {
+  for (const char* prefix : {"", "a", "team", "team/", "team/pro", "x/.."}) {
+    // "x/.." starts no name: a segment starts with a letter or digit.
+    EXPECT_EQ(ValidateSessionPrefix(prefix).ok(), std::string(prefix) != "x/..")
+        << prefix;
+  }
+  const std::string segment(63, 'a');
+  const std::string long_prefix =
+      segment + "/" + segment + "/" + segment + "/" + std::string(6, 'b') + "/";
+  ASSERT_EQ(long_prefix.size(), 199u);
+  EXPECT_THAT(ValidateSessionPrefix(long_prefix), IsOk());
+  // No room for a name behind it.
+  EXPECT_FALSE(ValidateSessionPrefix("b" + long_prefix).ok());
+  for (const char* prefix : {"/", "/a", "a//", "a b", "*", "-"}) {
+    EXPECT_FALSE(ValidateSessionPrefix(prefix).ok()) << prefix;
+  }
+}
+
+TEST(TokenNameTest, IsOneSegment) {
+  EXPECT_THAT(ValidateTokenName("vision-trainers"), IsOk());
+  EXPECT_THAT(ValidateTokenName(std::string(63, 'a')), IsOk());
+  for (const std::string& name :
+       {std::string(), std::string("a/b"), std::string(".a"),
+        std::string("a b"), std::string(64, 'a')}) {
+    EXPECT_THAT(ValidateTokenName(name),
+                IsErrorSaying(Reason::kInvalidField, "1 to 63 letters"))
+        << name;
+  }
+}
+
 struct BadName {
   std::string name;
   const char* says;

@@ -161,7 +161,11 @@ ServerLimits LimitsFromProto(const v1::ServerLimits& limits) {
           .max_chunk_bytes = limits.max_chunk_bytes(),
           .max_losses_per_call = limits.max_losses_per_call(),
           .replayable_decisions = limits.replayable_decisions(),
-          .unscale_idle = absl::Milliseconds(limits.unscale_idle_millis())};
+          .unscale_idle = absl::Milliseconds(limits.unscale_idle_millis()),
+          .max_workers_per_session = limits.max_workers_per_session(),
+          .max_watch_streams = limits.max_watch_streams(),
+          .max_open_calls = limits.max_open_calls(),
+          .max_parts_per_vote = limits.max_parts_per_vote()};
 }
 
 }  // namespace

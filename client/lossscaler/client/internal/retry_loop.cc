@@ -79,6 +79,9 @@ absl::Status RetryLoop::WaitAfter(const absl::Status& error,
 
 absl::Status RetryLoop::WaitAfterRetryable(const absl::Status& error) {
   ++attempts_;
+  if (error.code() != absl::StatusCode::kDeadlineExceeded) {
+    telling_error_ = error;
+  }
   absl::Time now = clock_->Now();
   if (!first_failure_) {
     first_failure_ = now;
@@ -128,6 +131,12 @@ absl::Status RetryLoop::BudgetSpent(const absl::Status& error) const {
   metadata.emplace_back("unavailable_budget", budget);
   metadata.emplace_back("last_code", CodeText(error));
   metadata.emplace_back("last_reason", ReasonNameOf(error));
+  std::string before;
+  if (!telling_error_.ok() && telling_error_ != error) {
+    metadata.emplace_back("code_before", CodeText(telling_error_));
+    before = absl::StrCat("; before it: ", CodeText(telling_error_), ": ",
+                          std::string(telling_error_.message()));
+  }
   return MakeError(
       Reason::kUnavailableBudgetSpent,
       absl::StrCat(
@@ -135,7 +144,7 @@ absl::Status RetryLoop::BudgetSpent(const absl::Status& error) const {
           "), after ", AttemptsText(attempts_),
           " in all; what it asked for may or may not have been done: call "
           "again, or end the run. Last error: ",
-          CodeText(error), ": ", std::string(error.message())),
+          CodeText(error), ": ", std::string(error.message()), before),
       metadata);
 }
 
@@ -152,6 +161,7 @@ void RetryLoop::Report(absl::Time now, const absl::Status& error) {
 
 void RetryLoop::NoteProgress() {
   first_failure_.reset();
+  telling_error_ = absl::OkStatus();
   next_report_ = absl::InfiniteFuture();
   backoff_ = options_.initial_backoff;
 }

@@ -79,6 +79,9 @@ class RetryLoop {
   int attempts_ = 0;
   absl::Duration backoff_;
   std::optional<absl::Time> first_failure_;
+  // The latest error that is more than a deadline: the last attempt, which gets
+  // what is left of the budget, often hides why there is no connection.
+  absl::Status telling_error_;
   absl::Time next_report_ = absl::InfiniteFuture();
 };
 

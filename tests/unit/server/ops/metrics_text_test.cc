@@ -4,6 +4,8 @@
 // The text as a whole: its form, its size, what stands in the table of
 // server/README.md, and what it says of the server and the process.
 
+#include <unistd.h>
+
 #include <atomic>
 #include <map>
 #include <optional>
@@ -43,6 +45,7 @@ class MetricsTextTest : public MetricsTest {
  protected:
   // Everything that can happen.
   void DoEverything() {
+    sample_.certificate_expiry = MetricsStart();
     for (const Method method : kAllMethods) {
       for (int code = 0; code <= 16; ++code) {
         EndCall(method, absl::Status(static_cast<absl::StatusCode>(code), "x"),
@@ -73,11 +76,13 @@ class MetricsTextTest : public MetricsTest {
   }
 };
 
-// Without those of decisions and calls, and 3 of the process.
+// Without those of decisions, calls and certificates.
 constexpr int kOtherSeries =
     // build, start time, start count, limits, open calls, streams, bytes,
     // healthy, process
-    1 + 1 + 1 + 5 + 1 + 1 + 1 + 1 + 3 +
+    1 + 1 + 1 + 5 + 1 + 1 + 1 + 1 + 4 +
+    // watchers, refused connections, failed reloads
+    1 + 1 + 2 +
     // floored, saturated, degraded, last decision, waiting
     1 + 1 + 1 + 1 + 1 +
     // sessions, workers, joined, left, expired, replaced
@@ -96,13 +101,14 @@ TEST_F(MetricsTextTest, NoClientCanMakeItLonger) {
   DoEverything();
   const int reasons = static_cast<int>(AllReasons().size());
   EXPECT_THAT(Text().size(),
-              Eq(kOtherSeries + 14 * (17 + reasons + 1 + 22 + 3) + 4 * 11));
+              Eq(kOtherSeries + 14 * (17 + reasons + 1 + 22 + 3) + 4 * 11 + 1));
 }
 
 TEST_F(MetricsTextTest, NamesAndUnitsAreThoseOfPrometheus) {
   MakeMetrics(/*sessions=*/true);
   DoEverything();
-  for (const auto& [name, family] : Text().families()) {
+  const PrometheusText text = Text();
+  for (const auto& [name, family] : text.families()) {
     SCOPED_TRACE(name);
     EXPECT_THAT(name, AnyOf(StartsWith("lossscaler_"), StartsWith("process_")));
     EXPECT_THAT(family.type == "counter", Eq(name.ends_with("_total")));
@@ -126,8 +132,9 @@ TEST_F(MetricsTextTest, NamesAndUnitsAreThoseOfPrometheus) {
 TEST_F(MetricsTextTest, TheTableInTheReadmeIsWhatIsExported) {
   MakeMetrics(/*sessions=*/true);
   DoEverything();
+  const PrometheusText text = Text();
   std::string exported;
-  for (const auto& [name, family] : Text().families()) {
+  for (const auto& [name, family] : text.families()) {
     absl::StrAppend(&exported, name, " | ", family.type, " | ",
                     absl::StrJoin(family.labels, ", "), " | ", family.help,
                     "\n");
@@ -163,7 +170,7 @@ TEST_F(MetricsTextTest, SaysWhichServerItIsAndWhatItAllows) {
               Optional(1));
   EXPECT_THAT(text.Find("lossscaler_start_time_seconds"),
               Optional(1'767'323'045));
-  EXPECT_THAT(text.Find("lossscaler_start_count"), Optional(7));
+  EXPECT_THAT(text.Find("lossscaler_starts"), Optional(7));
   EXPECT_THAT(text.Find(R"(lossscaler_limit{name="sessions"})"), Optional(11));
   EXPECT_THAT(text.Find(R"(lossscaler_limit{name="unscale_streams"})"),
               Optional(12));
@@ -179,11 +186,26 @@ TEST_F(MetricsTextTest, AsksForWhatOthersKnowEachTime) {
   sample_ = {.open_calls = 21,
              .unscale_streams = 22,
              .bytes_in_flight = 23,
-             .store_healthy = true};
+             .watch_streams = 24,
+             .store_healthy = true,
+             .refused_connections = 25,
+             .failed_tls_reloads = 26,
+             .failed_token_reloads = 27};
   EXPECT_THAT(Value("lossscaler_rpc_open_calls"), Optional(21));
   EXPECT_THAT(Value("lossscaler_unscale_streams"), Optional(22));
   EXPECT_THAT(Value("lossscaler_bytes_in_flight"), Optional(23));
   EXPECT_THAT(Value("lossscaler_store_healthy"), Optional(1));
+  EXPECT_THAT(Value("lossscaler_watch_streams"), Optional(24));
+  EXPECT_THAT(Value("lossscaler_connections_refused_total"), Optional(25));
+  EXPECT_THAT(Value(R"(lossscaler_reload_failures_total{what="tls"})"),
+              Optional(26));
+  EXPECT_THAT(Value(R"(lossscaler_reload_failures_total{what="tokens"})"),
+              Optional(27));
+  constexpr char kExpiry[] =
+      "lossscaler_tls_certificate_expiry_timestamp_seconds";
+  EXPECT_EQ(Value(kExpiry), std::nullopt);
+  sample_.certificate_expiry = absl::FromUnixSeconds(1'800'000'000);
+  EXPECT_THAT(Value(kExpiry), Optional(1'800'000'000));
   sample_.store_healthy = false;
   EXPECT_THAT(Value("lossscaler_store_healthy"), Optional(0));
 }
@@ -213,6 +235,7 @@ TEST_F(MetricsTextTest, SaysWhatTheProcessCosts) {
   const std::unique_ptr<FILE, int (*)(FILE*)> file(tmpfile(), fclose);
   ASSERT_NE(file, nullptr);
   EXPECT_THAT(Value("process_open_fds"), Optional(before + 1));
+  EXPECT_THAT(Value("process_max_fds"), Optional(sysconf(_SC_OPEN_MAX)));
 }
 
 TEST_F(MetricsTextTest, IsWholeWhileEverythingIsCounted) {
@@ -237,7 +260,8 @@ TEST_F(MetricsTextTest, IsWholeWhileEverythingIsCounted) {
         Change(Cause::kCreate, nullptr, &session);
         Change(Cause::kVote, &session, &session, &decision);
         Change(Cause::kDelete, &session, nullptr);
-        metrics_->sessions().OnVoteAnswered(absl::Microseconds(i));
+        metrics_->sessions().OnVoteAnswered(absl::Microseconds(i),
+                                            /*decided=*/true);
         metrics_->OnStoreWrite(absl::Microseconds(i), i % 2 == 0);
       }
     });

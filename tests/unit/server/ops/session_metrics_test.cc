@@ -139,7 +139,8 @@ TEST_F(SessionMetricsTest, VotesWaitUntilTheyAreAnswered) {
   metrics_->sessions().OnVote();
   EXPECT_THAT(Value("lossscaler_waiting_votes"), Optional(2));
   EXPECT_THAT(Value("lossscaler_decision_wait_seconds_count"), Optional(0));
-  metrics_->sessions().OnVoteAnswered(absl::Milliseconds(3));
+  metrics_->sessions().OnVoteAnswered(absl::Milliseconds(3),
+                                      /*decided=*/true);
   const auto text = Text();
   EXPECT_THAT(text.Find("lossscaler_waiting_votes"), Optional(1));
   EXPECT_THAT(
@@ -148,6 +149,14 @@ TEST_F(SessionMetricsTest, VotesWaitUntilTheyAreAnswered) {
   EXPECT_THAT(
       text.Find(R"(lossscaler_decision_wait_seconds_bucket{le="0.005"})"),
       Optional(1));
+}
+
+TEST_F(SessionMetricsTest, ARefusedVoteWaitsForNoDecision) {
+  metrics_->sessions().OnVote();
+  metrics_->sessions().OnVoteAnswered(absl::Milliseconds(3),
+                                      /*decided=*/false);
+  EXPECT_THAT(Value("lossscaler_waiting_votes"), Optional(0));
+  EXPECT_THAT(Value("lossscaler_decision_wait_seconds_count"), Optional(0));
 }
 
 TEST_F(SessionMetricsTest, BytesElementsAndBadValuesAddUp) {

@@ -142,6 +142,12 @@ TEST_F(SettingsTest, EverySettingComesFromEverySource) {
                         "--reflection=true",
                         "--ready-file=/r \"q\" \\",
                         "--drain-timeout=1m1s",
+                        "--admin-listen=127.0.0.1:2",
+                        "--admin-insecure",
+                        "--tls-cert=/cert",
+                        "--tls-key=/key",
+                        "--tls-client-ca=/ca",
+                        "--token-file=/tokens",
                         "--store=memory",
                         "--durability=relaxed",
                         "--journal-decisions=2000",
@@ -154,6 +160,10 @@ TEST_F(SettingsTest, EverySettingComesFromEverySource) {
                         "--keepalive-time=9s",
                         "--keepalive-timeout=10s",
                         "--http2-min-recv-ping-interval-without-data=200ms",
+                        "--max-connection-idle=11s",
+                        "--max-connection-age=12s",
+                        "--max-connection-age-grace=13s",
+                        "--session-metrics",
                         "--log-format=json",
                         "--log-level=debug"};
   const auto from_flags = Resolve(values);
@@ -189,6 +199,16 @@ TEST_F(SettingsTest, EverySettingComesFromEverySource) {
     EXPECT_EQ(config.keepalive_timeout, absl::Seconds(10));
     EXPECT_EQ(config.http2_min_recv_ping_interval_without_data,
               absl::Milliseconds(200));
+    EXPECT_EQ(config.max_connection_idle, absl::Seconds(11));
+    EXPECT_EQ(config.max_connection_age, absl::Seconds(12));
+    EXPECT_EQ(config.max_connection_age_grace, absl::Seconds(13));
+    EXPECT_EQ(config.admin_listen, "127.0.0.1:2");
+    EXPECT_TRUE(config.admin_insecure);
+    EXPECT_EQ(config.tls_cert, "/cert");
+    EXPECT_EQ(config.tls_key, "/key");
+    EXPECT_EQ(config.tls_client_ca, "/ca");
+    EXPECT_EQ(config.token_file, "/tokens");
+    EXPECT_TRUE(config.session_metrics);
     EXPECT_EQ(config.log_format, LogFormat::kJson);
     EXPECT_EQ(config.log_level, LogLevel::kDebug);
   }
@@ -269,6 +289,15 @@ TEST_F(SettingsTest, OpenAddressNeedsInsecure) {
               AllOf(HasSubstr("\"0.0.0.0:1\" is not a loopback address"),
                     HasSubstr("--insecure")));
   EXPECT_THAT(Resolve({"--listen=0.0.0.0:1", "--insecure"}), IsOk());
+}
+
+// It counts milliseconds in an int: 2^31 of them are 596 hours and a half.
+TEST_F(SettingsTest, NoTimeOfAConnectionIsLongerThanGrpcCanCount) {
+  for (const char* flag : {"--max-connection-age", "--max-connection-idle",
+                           "--max-connection-age-grace", "--keepalive-time"}) {
+    EXPECT_FALSE(Resolve({absl::StrCat(flag, "=597h")}).ok()) << flag;
+  }
+  EXPECT_THAT(Resolve({"--max-connection-age=576h"}), IsOk());
 }
 
 TEST_F(SettingsTest, MissingFlagValueIsNotTheNextFlag) {

@@ -45,6 +45,7 @@ TEST(CallGate, CallsOverTheLimitAreAskedToWaitUntilOneLeaves) {
   EXPECT_THAT(refused, IsError(Reason::kTooManyCalls));
   EXPECT_EQ(RetryDelayOf(refused), absl::Seconds(2));
   EXPECT_EQ(MetadataOf(refused)["limit"], "2");
+  EXPECT_EQ(MetadataOf(refused)["open"], "2");
   EXPECT_EQ(gate.open(), 2);
   gate.Leave();
   EXPECT_THAT(gate.Enter(), IsOk());

@@ -74,6 +74,16 @@ TEST(TokenTable, OtherTokensAreNobodys) {
   }
 }
 
+TEST(TokenTable, EveryBitOfAHashCounts) {
+  for (const std::size_t digit : {0u, 1u, 31u, 62u, 63u}) {
+    std::string other = kShortHash;
+    other[digit] = other[digit] == '1' ? '2' : '1';
+    const auto table = ParseTokens(Entry("ops", "viewer", other));
+    ASSERT_THAT(table, IsOk());
+    EXPECT_EQ(table->Find(kShortToken), nullptr) << digit;
+  }
+}
+
 // What a good entry becomes by one change, the line that is named, and a part
 // of the message.
 TEST(TokenTable, WhatIsWrongIsSaidWithItsLineAndWithoutTheText) {

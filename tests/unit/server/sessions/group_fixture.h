@@ -61,6 +61,7 @@ class GroupFixture : public ::testing::Test {
             .now = [this] { return wall_; },
             .monotonic = [this] { return monotonic_; },
             .new_token = [this] { return absl::StrCat("token-", ++tokens_); },
+            .observers = observers_,
             .alarm_thread = false});
     ASSERT_THAT(registry_->Load(), ::lossscaler::testing::IsOk());
     const auto found = registry_->Find("run", "");
@@ -202,6 +203,8 @@ class GroupFixture : public ::testing::Test {
   absl::Time monotonic_ = absl::FromUnixSeconds(5'000);
   absl::Time wall_ = absl::FromUnixSeconds(1'800'000'000);
   int tokens_ = 0;
+  // Of the registry that starts next.
+  std::vector<SessionObserver*> observers_;
   MemoryStore memory_;
   ::lossscaler::testing::FaultyStore store_{&memory_};
   std::unique_ptr<Registry> registry_;

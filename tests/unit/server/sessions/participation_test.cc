@@ -4,6 +4,7 @@
 #include "sessions/participation.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -355,6 +356,42 @@ TEST_F(ParticipationTest, IdlenessIsBeingUnopenedOrNotTakingAnAnswer) {
   line.TakeAll();
   EXPECT_EQ(line.stream().LookForIdleness(), Idleness::kNone);
   EXPECT_EQ(line.stream().LookForIdleness(), Idleness::kNone);
+}
+
+TEST_F(ParticipationTest, TheDrainEndsOnlyStreamsThatHaveNotBeenOpened) {
+  const std::vector<WorkerRef> workers = Group(1);
+  Line silent(&participants_);
+  const std::unique_ptr<Line> open = Open(workers[0]);
+  const absl::Status error = MakeError(Reason::kDraining, "over");
+  participants_.Drain(error);
+  EXPECT_EQ(silent.ended(), error);
+  EXPECT_EQ(open->ended(), std::nullopt);
+
+  // One that the gate let in just before it closed.
+  Line late(&participants_);
+  EXPECT_EQ(late.ended(), error);
+  EXPECT_FALSE(late.reading());
+}
+
+TEST_F(ParticipationTest, StreamsThatAreNotOpenedHaveALimitOfTheirOwn) {
+  const std::vector<WorkerRef> workers = Group(1);
+  Participants two(
+      Limits{.max_unopened_streams = 2, .retry_delay = absl::Seconds(3)});
+  Line first(&two);
+  Line second(&two);
+  Line third(&two);
+  ASSERT_TRUE(third.ended());
+  EXPECT_THAT(*third.ended(), IsError(Reason::kTooManyStreams));
+  EXPECT_EQ(RetryDelayOf(*third.ended()), absl::Seconds(3));
+  EXPECT_EQ(MetadataOf(*third.ended()), (std::map<std::string, std::string>{
+                                            {"streams", "2"}, {"limit", "2"}}));
+  // One that is opened takes no such place, nor does one that has gone.
+  first.Message().TakeOpen(session_, workers[0]);
+  second.stream().Abandon();
+  Line fourth(&two);
+  Line fifth(&two);
+  EXPECT_EQ(fourth.ended(), std::nullopt);
+  EXPECT_EQ(fifth.ended(), std::nullopt);
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 // Copyright 2026 The Loss Scaler Service Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// UnscaleCall: one Unscale stream, message by message, for tests.
+// UnscaleDialog: one Unscale stream, message by message, for tests.
 
-#ifndef LOSSSCALER_TESTS_TESTING_UNSCALE_CALL_H_
-#define LOSSSCALER_TESTS_TESTING_UNSCALE_CALL_H_
+#ifndef LOSSSCALER_TESTS_TESTING_UNSCALE_DIALOG_H_
+#define LOSSSCALER_TESTS_TESTING_UNSCALE_DIALOG_H_
 
 #include <cstdint>
 #include <cstring>
@@ -33,9 +33,9 @@ std::vector<T> ValuesOf(const std::string& bytes) {
   return values;
 }
 
-class UnscaleCall {
+class UnscaleDialog {
  public:
-  explicit UnscaleCall(v1::LossScalerService::Stub* stub)
+  explicit UnscaleDialog(v1::LossScalerService::Stub* stub)
       : stream_(stub->Unscale(&context_)) {}
 
   // An open of session "run" with one float32 tensor "w".
@@ -92,4 +92,4 @@ class UnscaleCall {
 
 }  // namespace lossscaler::testing
 
-#endif  // LOSSSCALER_TESTS_TESTING_UNSCALE_CALL_H_
+#endif  // LOSSSCALER_TESTS_TESTING_UNSCALE_DIALOG_H_
