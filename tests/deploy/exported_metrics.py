@@ -24,6 +24,7 @@ _VALUES = {
     ("lossscaler_sessions", "kind"): {"solo", "group"},
     ("lossscaler_workers", "state"): {"pending", "active"},
     ("lossscaler_non_finite_values_total", "kind"): {"nan", "inf"},
+    ("lossscaler_reload_failures_total", "what"): {"tls", "tokens"},
     ("lossscaler_limit", "name"): {
         "sessions", "unscale_streams", "bytes_in_flight", "open_calls", "watch_streams"},
 }
