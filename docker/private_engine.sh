@@ -17,7 +17,6 @@ private_engine_sources=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 
 private_engine_supervisor=
 private_engine_traces=()
-private_engine_policy=
 
 private_engine_is_possible() {
   ((EUID == 0)) || { echo "an own one needs root" && return 1; }
@@ -26,31 +25,21 @@ private_engine_is_possible() {
   unshare --mount --pid --fork --mount-proc true 2>/dev/null || { echo "mount and process namespaces are refused here" && return 1; }
 }
 
-# Section image of packages.txt, without starting what comes with it.
+# Section image of packages.txt. The engine of the machine, which comes with it, is not to run.
 private_engine_install() {
-  local wanted missing=() name log policy=/usr/sbin/policy-rc.d
+  local wanted missing=() name log
   mapfile -t wanted < <(awk -v want='[image]' '/^\[/ { inside = ($0 == want); next } inside && NF && !/^#/' "$private_engine_sources/packages.txt")
   for name in "${wanted[@]}"; do
     [[ $(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null) == installed ]] || missing+=("$name")
   done
   ((${#missing[@]} > 0)) || return 0
   echo "installing ${missing[*]}"
-  if [[ ! -e $policy ]]; then
-    private_engine_policy=$policy
-    printf '#!/bin/sh\nexit 101\n' >"$policy"
-    chmod 755 "$policy"
-  fi
   log=$(mktemp)
   { apt-get -q update &&
-    DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 install --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 ||
+    bash "$private_engine_sources/tests/install/without_daemons.sh" env DEBIAN_FRONTEND=noninteractive \
+      apt-get -q -y -o DPkg::Lock::Timeout=300 install --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 ||
     { cat "$log" >&2 && rm -f "$log" && return 1; }
   rm -f "$log"
-  private_engine_allow_services
-}
-
-private_engine_allow_services() {
-  [[ -z $private_engine_policy ]] || rm -f -- "$private_engine_policy"
-  private_engine_policy=
 }
 
 # The engine's processes, its containers and their mounts live in namespaces whose first process is
@@ -91,7 +80,6 @@ private_engine_start() {
 
 private_engine_stop() {
   local first path tenths
-  private_engine_allow_services
   [[ -n $private_engine_supervisor ]] || return 0
   # unshare takes no signal while its child lives. All else in the namespace ends before its first process has.
   first=$(cat "/proc/$private_engine_supervisor/task/$private_engine_supervisor/children" 2>/dev/null) || true

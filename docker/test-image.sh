@@ -179,6 +179,7 @@ bytes() { tail -c 16 "$1" | od -An -v -tx1 | tr -d ' \n'; }
 echo "image: building"
 # In the background, so that a signal need not wait for its end.
 DOCKER_BUILDKIT=1 "$client" build --network host --progress plain ${LOSSSCALER_JOBS:+--build-arg "JOBS=$LOSSSCALER_JOBS"} \
+  --build-arg SOURCE=https://example.org/lossscaler --build-arg REVISION=0123abc \
   --file "$root/docker/Dockerfile" --tag "$image" "$root" >"$work/build.log" 2>&1 </dev/null &
 build=$!
 wait "$build" || { tail -n 100 "$work/build.log" >&2 && fail "it does not build"; }
@@ -192,6 +193,9 @@ expect "lossscalerd --help" "drain" "$(program lossscalerd --help)"
 expect "lossscalerctl --help" "SYNOPSIS" "$(program lossscalerctl --help)"
 same "the label version" "$version" "$(docker inspect --format '{{index .Config.Labels "org.opencontainers.image.version"}}' "$image")"
 same "the label licenses" Apache-2.0 "$(docker inspect --format '{{index .Config.Labels "org.opencontainers.image.licenses"}}' "$image")"
+same "the label source" https://example.org/lossscaler "$(docker inspect --format '{{index .Config.Labels "org.opencontainers.image.source"}}' "$image")"
+same "the label revision" 0123abc "$(docker inspect --format '{{index .Config.Labels "org.opencontainers.image.revision"}}' "$image")"
+same "packages.txt" "" "$(program find / -xdev -name packages.txt -not -path '/proc/*' 2>/dev/null)"
 proved "both programs say their help and version, $version, which is also on the label"
 
 if ! docker image inspect "$slim" >/dev/null 2>&1; then

@@ -137,7 +137,8 @@ class EveryServiceTest(unittest.TestCase):
     def test_is_built_here_or_of_a_stated_version(self):
         for service in self.services():
             if "build" in service:
-                self.assertEqual(service["image"], "lossscalerd")
+                version = re.search(r"^ *VERSION ([\d.]+)$", (SOURCE / "CMakeLists.txt").read_text(), re.M).group(1)
+                self.assertEqual(service["image"], f"lossscalerd:{version}")
                 self.assertEqual(service["build"]["context"], str(SOURCE))
                 self.assertEqual(service["build"]["dockerfile"], "docker/Dockerfile")
             else:
@@ -178,6 +179,19 @@ class ServerTest(unittest.TestCase):
                     name = variable.removeprefix("LOSSSCALERD_").lower().replace("_", "-")
                     self.assertIn(f"--{name}", known)
 
+    def test_leaves_settings_to_the_environment_that_a_file_of_ones_own_may_change(self):
+        fixed = {"--listen", "--insecure", "--admin-listen", "--admin-insecure",
+                 "--tls-cert", "--tls-key", "--token-file"}
+        text = (DOCKER / "README.md").read_text()
+        for _, server in self.servers():
+            self.assertLessEqual(set(dict(flags(server))), fixed)
+            # A flag beats the environment, so the document names those.
+            for flag in dict(flags(server)):
+                self.assertIn(f"`{flag[2:].replace('-', '_')}`", text)
+            command = [*server["command"], "--print-config"]
+            shown = run_server(command, server["environment"] | {"LOSSSCALERD_LOG_FORMAT": "text"}).stdout
+            self.assertEqual(tomllib.loads(shown)["log_format"], "text")
+
     def test_accepts_them_without_tls(self):
         for files in (PLAIN, PLAIN + (OBSERVED,)):
             server = resolve(files)["services"]["lossscalerd"]
@@ -194,7 +208,7 @@ class ServerTest(unittest.TestCase):
 
     def test_ends_before_it_is_killed(self):
         for _, server in self.servers():
-            shown = run_server([*server["command"], "--print-config"], {}).stdout
+            shown = run_server([*server["command"], "--print-config"], server["environment"]).stdout
             drain = tomllib.loads(shown)["drain_timeout"]
             self.assertGreaterEqual(seconds(server["stop_grace_period"]), seconds(drain) + 5)
 
@@ -323,6 +337,17 @@ class DocumentTest(unittest.TestCase):
         named = {tuple(re.findall(r"docker/(\S+)", command)) for command in commands}
         self.assertLessEqual(named, set(COMBINATIONS))
         self.assertLessEqual({PLAIN, TLS, MTLS, PLAIN + (OBSERVED,)}, named)
+
+
+    def test_says_which_files_whenever_it_names_a_command(self):
+        text = (DOCKER / "README.md").read_text()
+        self.assertEqual(re.findall(r"docker-compose (?:build|config|down|exec|logs|ps|start|stop|up)\b.*", text), [])
+
+    def test_has_no_word_that_stands_for_one_to_come(self):
+        for file in sorted(DOCKER.glob("*.md")):
+            with self.subTest(file.name):
+                prose = re.sub(r"```.*?```", "", file.read_text(), flags=re.DOTALL)
+                self.assertEqual(re.findall(r"\b(?:SIZE|TBD|XXX+|TODO|FIXME|\?\?\?+)\b.*", prose), [])
 
 
 class FormatTest(unittest.TestCase):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 BASES = ("debian:bookworm", "debian:bookworm-slim")
 UID = "10001:10001"
-LABELS = ("title", "description", "licenses", "version")
+LABELS = ("title", "description", "licenses", "version", "source", "revision")
 # The one way to name packages: by a section of packages.txt.
 INSTALL = "xargs apt-get install --yes --no-install-recommends"
 # The filter of the function section() in `run`.

@@ -43,6 +43,7 @@ WORSE = (
     ("STOPSIGNAL SIGTERM", "STOPSIGNAL SIGKILL", "STOPSIGNAL"),
     ("VOLUME /var/lib/lossscaler", "VOLUME /var/lib/lossscaler /tmp", "VOLUME"),
     ("image.licenses=", "image.license=", "licenses"),
+    ("image.revision=", "image.commit=", "revision"),
     ("ARG VERSION=", "ARG VERSION=9", "CMakeLists.txt"),
 )
 
