@@ -45,11 +45,12 @@ private_engine_install() {
 # The engine's processes, its containers and their mounts live in namespaces whose first process is
 # dockerd: they end with it, however it ends; and it ends with this shell, however that ends.
 private_engine_start() {
-  local dir=$1 base=${LOSSSCALER_IMAGE_BASE:-$1/debian} path tenths
+  local dir=$1 base=${LOSSSCALER_IMAGE_BASE:-$1/debian} path paths tenths
   private_engine_install || return 1
   mkdir -p "$dir/engine"
   # What an engine leaves behind outside of its folders.
-  for path in /etc/docker /opt/containerd /run/docker /run/containerd /sys/fs/cgroup{,/*}/docker; do
+  paths=(/sys/fs/cgroup /sys/fs/cgroup/*)
+  for path in /etc/docker /opt/containerd /run/docker /run/containerd "${paths[@]/%//docker}"; do
     [[ -e $path ]] || private_engine_traces+=("$path")
   done
   setpriv --pdeathsig KILL -- unshare --mount --propagation private --pid --fork --kill-child=KILL --mount-proc -- \

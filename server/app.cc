@@ -199,9 +199,11 @@ void App::WarnOfOpenAddresses() const {
     Log(LogLevel::kWarning, "open_address",
         {{"address", address.ToString()},
          {"meaning",
-          tls_ == nullptr
-              ? "other machines can reach it; nothing protects it"
-              : "other machines can reach it; whoever does may call it"}});
+          tls_ != nullptr
+              ? "other machines can reach it; whoever does may call it"
+          : tokens_ != nullptr
+              ? "other machines can reach it; tokens travel in clear text"
+              : "other machines can reach it; nothing protects it"}});
   }
 }
 
@@ -395,17 +397,19 @@ void App::ConfigureConnections(grpc::ServerBuilder* builder) const {
   }
 }
 
+void App::SetHealth(bool serving) {
+  for (const char* const part :
+       {kHealthStore, kHealthService, kHealthOverall}) {
+    server_->GetHealthCheckService()->SetServingStatus(part, serving);
+  }
+}
+
 void App::WatchStore() {
   server_->GetHealthCheckService()->SetServingStatus(kHealthProcess, true);
   store_health_ = std::make_unique<HealthMonitor>(
       [this] { return store_->Health(); },
       [this](const absl::Status& status) {
-        grpc::HealthCheckServiceInterface* const health =
-            server_->GetHealthCheckService();
-        for (const char* const part :
-             {kHealthStore, kHealthService, kHealthOverall}) {
-          health->SetServingStatus(part, status.ok());
-        }
+        SetHealth(status.ok());
         store_healthy_ = status.ok();
         SetReady(status);
         if (status.ok()) {
@@ -422,7 +426,7 @@ void App::WatchStore() {
 
 ExitCode App::Drain() {
   store_health_->Stop();
-  server_->GetHealthCheckService()->Shutdown();
+  SetHealth(false);
   SetReady(absl::UnavailableError("the server is draining"));
   Log(LogLevel::kInfo, "draining",
       {{"open_calls", gate_.open()},

@@ -118,6 +118,8 @@ class App {
   std::shared_ptr<grpc::ServerCredentials> CredentialsFor(
       const ListenAddress& address) const;
   void ConfigureConnections(grpc::ServerBuilder* builder) const;
+  // Of all parts but the process.
+  void SetHealth(bool serving);
   void WatchStore();
   void WarnOfOpenAddresses() const;
   void LogServing() const;

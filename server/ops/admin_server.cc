@@ -140,7 +140,9 @@ void AdminServer::AcceptAll() {
     epoll_event event{};
     event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
     event.data.ptr = &connection;
-    if (epoll_ctl(events_, EPOLL_CTL_ADD, socket, &event) != 0) {
+    // What has come already is answered before others can take its place.
+    if (epoll_ctl(events_, EPOLL_CTL_ADD, socket, &event) != 0 ||
+        !connection.Proceed(&pages_)) {
       connections_.pop_back();
     }
   }

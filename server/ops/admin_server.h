@@ -29,7 +29,7 @@ namespace lossscaler::server {
 // From its acceptance on; what is not over by then is cut.
 inline constexpr absl::Duration kAdminConnectionTime = absl::Seconds(10);
 // The next one takes the place of the oldest.
-inline constexpr int kMaxAdminConnections = 256;
+inline constexpr int kMaxAdminConnections = 64;
 
 class AdminServer {
  public:

@@ -212,6 +212,10 @@ void LogArrivals(const SessionChange& change) {
   finish("pending");
 }
 
+std::int64_t LiveWorkers(const GroupState& group) {
+  return std::count_if(group.members.begin(), group.members.end(), IsLive);
+}
+
 // A group that opens, that stops taking votes, or that its workers' checkpoints
 // keep from opening.
 void LogPhase(const SessionState& before, const SessionState& after) {
@@ -224,13 +228,12 @@ void LogPhase(const SessionState& before, const SessionState& after) {
   if (!opens && !differ && was != GroupPhase::kOpen) return;
   const LogLevel level = differ ? LogLevel::kWarning : LogLevel::kInfo;
   if (!LogEnabled(level)) return;
-  const std::vector<Member>& members = after.group->members;
   Line line;
   line.Add("session", after.name)
       .Add("step", after.step)
       .Add("epoch", after.epoch);
   if (!opens) line.Add("reason", GroupPhaseName(is));
-  line.Add("workers", std::count_if(members.begin(), members.end(), IsLive))
+  line.Add("workers", LiveWorkers(*after.group))
       .Add("min_workers", after.group->config.min_workers);
   if (opens) {
     line.Write(level, "session_opened");
@@ -253,7 +256,7 @@ void LogDeleted(const SessionState& state) {
   if (!LogEnabled(LogLevel::kInfo)) return;
   Line line;
   line.Add("session", state.name).Add("uid", state.uid).Add("step", state.step);
-  if (state.group) line.Add("workers", state.group->members.size());
+  if (state.group) line.Add("workers", LiveWorkers(*state.group));
   line.Write(LogLevel::kInfo, "session_deleted");
 }
 

@@ -26,6 +26,9 @@ namespace {
 // How long the machine is left alone when it has no room for a connection.
 constexpr int kPauseMillis = 100;
 
+// So that a flood at one address keeps neither the others nor the end waiting.
+constexpr int kAcceptedAtOnce = 64;
+
 int FilesLeftTo(int spare_files) {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
@@ -54,6 +57,11 @@ absl::StatusOr<int> Listener::Listen(const ListenAddress& address, Take take) {
       socket(name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return SystemError(errno);
   const int on = 1;
+  if (name.ss_family == AF_INET6) {
+    // [::] is all addresses, whatever the machine is set to.
+    const int off = 0;
+    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+  }
   if (!address.is_unix()) {
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     // Connections inherit it.
@@ -109,7 +117,7 @@ void Listener::Run() {
 }
 
 bool Listener::Accept(const Socket& socket) {
-  while (true) {
+  for (int i = 0; i < kAcceptedAtOnce; ++i) {
     const int fd =
         accept4(socket.fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     // The kernel gives the least number that is free.
@@ -126,11 +134,12 @@ bool Listener::Accept(const Socket& socket) {
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
                errno == ENOMEM) {
       return false;
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+    } else if (errno != EINTR && errno != ECONNABORTED) {
+      // Nobody waits; or something that concerns only this connection.
       return true;
     }
-    // Else it is gone, or something that concerns only this connection.
   }
+  return true;
 }
 
 }  // namespace lossscaler::server

@@ -23,7 +23,7 @@ void RefusalPace::Refuse(std::function<void()> refuse) {
     const Clock::time_point now = Clock::now();
     last_ = std::clamp<Clock::time_point>(
         last_ + kInterval, now - kAtOnce * kInterval, now + kLongest);
-    if (!ended_ && last_ > now) {
+    if (!ended_ && last_ > now && waiting_.size() < kMostWaiting) {
       waiting_.emplace_back(last_, std::move(refuse));
       changed_.SignalAll();
       return;

@@ -14,6 +14,7 @@
 #define LOSSSCALER_SERVER_OPS_REFUSAL_PACE_H_
 
 #include <chrono>
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <thread>
@@ -32,6 +33,8 @@ class RefusalPace {
   static constexpr std::chrono::milliseconds kInterval{10};
   static constexpr int kAtOnce = 100;
   static constexpr std::chrono::seconds kLongest{1};
+  // Each keeps its call, and what that asked for, until then.
+  static constexpr std::size_t kMostWaiting = 256;
 
   RefusalPace();
   // Gives all that wait.

@@ -87,7 +87,7 @@ std::vector<prometheus::MetricFamily> ServerFamilies(
           "lossscaler_start_time_seconds",
           "Unix time at which the server started in seconds.",
           absl::ToDoubleSeconds(options.start_time - absl::UnixEpoch())),
-      GaugeFamily("lossscaler_start_count",
+      GaugeFamily("lossscaler_starts",
                   "How often the store was opened, this time included.",
                   static_cast<double>(options.start_count)),
       GaugeFamily(

@@ -41,6 +41,29 @@ double Seconds(absl::Time time) {
   return absl::ToDoubleSeconds(time - absl::UnixEpoch());
 }
 
+// What one session adds to the gauges.
+struct Population {
+  int solo_sessions = 0;
+  int group_sessions = 0;
+  int pending_workers = 0;
+  int active_workers = 0;
+};
+
+Population PopulationOf(const SessionState* state) {
+  Population population;
+  if (state == nullptr) return population;
+  if (!state->group.has_value()) {
+    population.solo_sessions = 1;
+    return population;
+  }
+  population.group_sessions = 1;
+  for (const Member& member : state->group->members) {
+    if (member.state == MemberState::kPending) ++population.pending_workers;
+    if (member.state == MemberState::kActive) ++population.active_workers;
+  }
+  return population;
+}
+
 }  // namespace
 
 SessionMetrics::SessionMetrics(prometheus::Registry* registry,
@@ -131,20 +154,18 @@ SessionMetrics::SessionMetrics(prometheus::Registry* registry,
   }
 }
 
-void SessionMetrics::Count(const SessionState& state, double sign) {
-  if (!state.group.has_value()) {
-    solo_sessions_.Increment(sign);
-    return;
-  }
-  group_sessions_.Increment(sign);
-  double pending = 0;
-  double active = 0;
-  for (const Member& member : state.group->members) {
-    if (member.state == MemberState::kPending) ++pending;
-    if (member.state == MemberState::kActive) ++active;
-  }
-  pending_workers_.Increment(sign * pending);
-  active_workers_.Increment(sign * active);
+void SessionMetrics::CountPopulation(const SessionState* before,
+                                     const SessionState* after) {
+  const Population was = PopulationOf(before);
+  const Population is = PopulationOf(after);
+  // In one step each: nobody sees a session that is neither before nor after.
+  const auto move = [](prometheus::Gauge& gauge, int from, int to) {
+    if (from != to) gauge.Increment(to - from);
+  };
+  move(solo_sessions_, was.solo_sessions, is.solo_sessions);
+  move(group_sessions_, was.group_sessions, is.group_sessions);
+  move(pending_workers_, was.pending_workers, is.pending_workers);
+  move(active_workers_, was.active_workers, is.active_workers);
 }
 
 void SessionMetrics::CountDecision(const SessionState& after,
@@ -160,8 +181,7 @@ void SessionMetrics::CountDecision(const SessionState& after,
 }
 
 void SessionMetrics::OnChange(const SessionChange& change) {
-  if (change.before != nullptr) Count(*change.before, -1);
-  if (change.after != nullptr) Count(*change.after, 1);
+  CountPopulation(change.before, change.after);
   if (change.after != nullptr && change.decision != nullptr) {
     CountDecision(*change.after, *change.decision);
   }

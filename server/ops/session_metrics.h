@@ -34,7 +34,8 @@ class SessionMetrics final : public SessionObserver {
   void OnUnscaled(std::int64_t bytes, const UnscaleVerdict& verdict) override;
 
  private:
-  void Count(const SessionState& state, double sign);
+  // Either may be null.
+  void CountPopulation(const SessionState* before, const SessionState* after);
   void CountDecision(const SessionState& after, const Decision& decision);
 
   SessionSeries* const series_;

@@ -127,7 +127,6 @@ Setting BoolSetting(std::string_view group, std::string_view key,
 template <typename T>
 using Choice = std::pair<std::string_view, T>;
 
-// The first choice is the default.
 template <typename T, std::size_t n>
 Setting ChoiceSetting(std::string_view group, std::string_view key,
                       T Config::*field, std::array<Choice<T>, n> choices,
@@ -222,6 +221,8 @@ std::vector<Setting> MakeTable() {
   constexpr std::string_view kMetrics = "Metrics";
   constexpr std::string_view kLogging = "Logging";
   constexpr absl::Duration kDay = absl::Hours(24);
+  // gRPC counts milliseconds in an int.
+  constexpr absl::Duration kLongestAge = absl::Hours(24 * 24);
   constexpr std::int64_t kMany = 1'000'000'000;
 
   std::vector<Setting> table;
@@ -350,7 +351,7 @@ std::vector<Setting> MakeTable() {
       "Time without a call after which a connection is closed; 0s for never."));
   table.push_back(DurationSetting(
       kKeepalive, "max_connection_age", initial.max_connection_age,
-      absl::ZeroDuration(), 30 * kDay, &Config::max_connection_age,
+      absl::ZeroDuration(), kLongestAge, &Config::max_connection_age,
       "Age at which a connection is closed, so that clients spread over "
       "addresses anew; 0s for never."));
   table.push_back(DurationSetting(

@@ -6,8 +6,8 @@
 //   [[token]]
 //   name = "vision-trainers"   # unique, as logs show it
 //   role = "worker"            # admin, worker or viewer
-//   sessions = "vision/"       # optional: what names of its sessions start
-//   with sha256 = "..."             # of the token, 64 hexadecimal digits
+//   sessions = "vision/"       # optional: how names of its sessions start
+//   sha256 = "..."             # of the token, 64 hexadecimal digits
 //
 // Thread safety: immutable.
 

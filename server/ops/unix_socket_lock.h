@@ -4,9 +4,9 @@
 // UnixSocketLock: one server per unix socket.
 //
 // A socket does not say whether its server still lives, and who removes that of
-// a living one silently takes its callers away. So each server holds an flock on
-// PATH.lock, which the kernel releases however the holder ends, and replaces a
-// socket only while it holds that lock.
+// a living one silently takes its callers away. So each server holds an flock
+// on PATH.lock, which the kernel releases however the holder ends, and replaces
+// a socket only while it holds that lock.
 //
 // The lock file is removed at the end although others may have it open: a lock
 // counts only if the file at the path is still the locked one, and who finds

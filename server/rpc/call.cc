@@ -3,9 +3,17 @@
 
 #include "rpc/call.h"
 
+#include <cstddef>
 #include <utility>
 
 namespace lossscaler::server {
+namespace {
+
+// What a record keeps of a name that nobody has checked yet; longer than any
+// that is allowed.
+constexpr std::size_t kMaxRecordedBytes = 256;
+
+}  // namespace
 
 Call::Call(const Reception* reception, Method method,
            const grpc::CallbackServerContext* context)
@@ -24,13 +32,13 @@ absl::Status Call::Identify() {
 }
 
 absl::Status Call::Admit(std::string_view session) {
-  session_ = session;
+  session_ = session.substr(0, kMaxRecordedBytes);
   return caller_ == nullptr ? absl::OkStatus()
                             : CheckAllowed(*caller_, method_, session);
 }
 
 void Call::Name(std::string_view worker, std::optional<std::int64_t> step) {
-  worker_ = worker;
+  worker_ = worker.substr(0, kMaxRecordedBytes);
   step_ = step;
 }
 

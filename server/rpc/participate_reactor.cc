@@ -95,9 +95,15 @@ void ParticipateReactor::TakeOpen(const v1::ParticipateOpen& open) {
 
 absl::StatusOr<std::shared_ptr<Session>> ParticipateReactor::Find(
     const v1::ParticipateOpen& open) {
-  call_->Name(open.worker(), std::nullopt);
-  if (absl::Status status = call_->Admit(open.session()); !status.ok()) {
-    return status;
+  {
+    MutexLock lock(&call_mutex_);
+    // A second `open` is refused, and is not what the call was about.
+    if (!std::exchange(named_, true)) {
+      call_->Name(open.worker(), std::nullopt);
+      if (absl::Status status = call_->Admit(open.session()); !status.ok()) {
+        return status;
+      }
+    }
   }
   return environment_.registry->Find(open.session(), open.session_uid());
 }
@@ -144,7 +150,10 @@ void ParticipateReactor::StartWrite(const Participation::Answer& answer) {
 }
 
 void ParticipateReactor::Finish(const absl::Status& status) {
-  call_->End(status);
+  {
+    MutexLock lock(&call_mutex_);
+    call_->End(status);
+  }
   ServerBidiReactor::Finish(ToGrpcStatus(status));
 }
 

@@ -9,10 +9,12 @@
 
 #include <memory>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
+#include "lossscaler/sync/mutex.h"
 #include "lossscaler/v1/group.pb.h"
 #include "ops/call_gate.h"
 #include "ops/idle_watchdog.h"
@@ -53,13 +55,16 @@ class ParticipateReactor final
   void Finish(const absl::Status& status) override;
 
   void TakeOpen(const v1::ParticipateOpen& open);
-  absl::StatusOr<std::shared_ptr<Session>> Find(
-      const v1::ParticipateOpen& open);
+  absl::StatusOr<std::shared_ptr<Session>> Find(const v1::ParticipateOpen& open)
+      ABSL_LOCKS_EXCLUDED(call_mutex_);
   void TakeHeartbeat(const v1::Heartbeat& heartbeat);
   bool EndIdle();
 
   grpc::CallbackServerContext* const context_;
-  const std::unique_ptr<Call> call_;
+  // A stream may be ended while its first message is read.
+  Mutex call_mutex_;
+  const std::unique_ptr<Call> call_ ABSL_PT_GUARDED_BY(call_mutex_);
+  bool named_ ABSL_GUARDED_BY(call_mutex_) = false;
   const Environment environment_;
   const std::shared_ptr<Participation> participation_;
   const IdleWatchdog::Id watch_;

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
+#include "lossscaler/core/error.h"
 #include "ops/call_gate.h"
 #include "rpc/call.h"
 #include "rpc/grpc_status.h"
@@ -49,6 +50,7 @@ std::string_view SessionNamedBy(const Request& request) {
 // what the request names.
 template <typename Request>
 absl::Status AdmitTo(const Request& request, Call* call) {
+  if (absl::Status status = call->Identify(); !status.ok()) return status;
   if constexpr (requires { request.worker(); }) {
     std::optional<std::int64_t> step;
     if constexpr (requires { request.has_step(); }) {
@@ -56,9 +58,7 @@ absl::Status AdmitTo(const Request& request, Call* call) {
     }
     call->Name(request.worker(), step);
   }
-  absl::Status status = call->Identify();
-  if (status.ok()) status = call->Admit(SessionNamedBy(request));
-  return status;
+  return call->Admit(SessionNamedBy(request));
 }
 
 // Runs a handler of one call between the gate's doors.
@@ -82,7 +82,11 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
       reactor->Finish(ToGrpcStatus(result));
       gate->Leave();
     };
-    if (!absl::IsResourceExhausted(result)) return finish();
+    // A request that is too large in itself is not held meanwhile.
+    if (!absl::IsResourceExhausted(result) ||
+        ReasonOf(result) == Reason::kTooManyLosses) {
+      return finish();
+    }
     gate->refusals().Refuse(finish);
   });
   return reactor;

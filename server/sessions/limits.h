@@ -31,9 +31,9 @@ struct Limits {
   std::int64_t max_open_calls = 10'000;
   // WatchSession streams open at one time; not a setting.
   std::int64_t max_watch_streams = 1'024;
-  // Participate streams that have begun and not said for whom they speak, at one
-  // time: as many as one session may have workers, which may come all at once.
-  // Not a setting.
+  // Participate streams that have begun and not said for whom they speak, at
+  // one time: as many as one session may have workers, which may come all at
+  // once. Not a setting.
   std::int64_t max_unopened_streams = kMaxWorkers;
   std::int64_t max_losses_per_call = 65'536;
   // An Unscale stream that sends nothing for this long is ended.

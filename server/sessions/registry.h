@@ -112,9 +112,9 @@ class Registry {
   // Who speaks for the workers of all groups.
   Participants* participants() { return &participants_; }
 
-  // The server ends: see Session::Drain() and Participants::Drain(). Once no call that could create a
-  // session comes in any more, and before the store ends: from now on nothing
-  // happens in a session but by a call.
+  // The server ends: see Session::Drain() and Participants::Drain(). Once no
+  // call that could create a session comes in any more, and before the store
+  // ends: from now on nothing happens in a session but by a call.
   void Drain(const absl::Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Wakes the sessions whose time has come, on the calling thread.

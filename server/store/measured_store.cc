@@ -9,11 +9,11 @@ namespace lossscaler::server {
 
 void MeasuredStore::Commit(Write write, Done done) {
   const auto start = std::chrono::steady_clock::now();
-  store_->Commit(
-      std::move(write), [this, start, done = std::move(done)](
+  ForwardingStore::Commit(
+      std::move(write), [on_write = on_write_, start, done = std::move(done)](
                             WriteResult result, absl::Status status) {
-        on_write_(absl::FromChrono(std::chrono::steady_clock::now() - start),
-                  result);
+        (*on_write)(absl::FromChrono(std::chrono::steady_clock::now() - start),
+                    result);
         done(result, std::move(status));
       });
 }

@@ -15,7 +15,7 @@ README = """# lossscalerd
 ## Metrics
 | name | type | labels | meaning |
 |---|---|---|---|
-| `lossscaler_start_count` | gauge | | Starts. |
+| `lossscaler_starts` | gauge | | Starts. |
 | `lossscaler_rpc_errors_total` | counter | method, reason | Errors. |
 | `lossscaler_decisions_total` | counter | outcome, reason | Decisions. |
 | `lossscaler_rpc_duration_seconds` | histogram | method | Durations. |
@@ -27,7 +27,7 @@ Here `lossscaler_prose` is no row.
 """
 
 FINE = (
-    "lossscaler_start_count",
+    "lossscaler_starts",
     'up{job="lossscaler"} == 0',
     'sum by (instance, method) (rate(lossscaler_rpc_errors_total{reason=~"DRAINING|OTHER"}[5m]))',
     'lossscaler_decisions_total{instance=~"$instance", outcome!="APPLY", reason="OVERFLOW"}',
@@ -41,8 +41,8 @@ FAULTY = {
     "lossscaler_prose": "the server exports no lossscaler_prose",
     "process_threads": "the server exports no process_threads",
     "lossscaler_rpc_duration_seconds": "the server exports no lossscaler_rpc_duration_seconds",
-    "lossscaler_start_count_bucket": "the server exports no lossscaler_start_count_bucket",
-    'lossscaler_start_count{session="a"}': "lossscaler_start_count has no label session",
+    "lossscaler_starts_bucket": "the server exports no lossscaler_starts_bucket",
+    'lossscaler_starts{session="a"}': "lossscaler_starts has no label session",
     'lossscaler_rpc_errors_total{reason=~"DRAINING|DRIANING"}':
         'lossscaler_rpc_errors_total never has reason="DRIANING"',
     # Reasons of errors are not those of decisions.

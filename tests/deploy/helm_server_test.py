@@ -183,17 +183,23 @@ class Server(unittest.TestCase):
                                for part in (option, pod.client_file(file, (pod.contents / file).read_text()))]
                 config = pod.release.config
                 shown = []
-                for setting, arguments in (("tls_cert", authority), ("tls_client_ca", certificate),
-                                           ("token_file", token)):
+                for setting, arguments in (("tls_cert", authority), ("tls_client_ca", certificate)):
                     if f"{setting} = " in config:
-                        self.assertFalse(server.lets_in(*shown), setting)
+                        # There is no connection, for which a client waits.
+                        self.assertEqual(server.info("--deadline", "2s", *shown).returncode, 3, setting)
                         shown += arguments
-                self.assertTrue(server.lets_in(*shown))
                 if "token_file = " in config:
-                    self.assertFalse(server.lets_in(*shown[:-2], *other))
+                    self.assertIn("TOKEN_REQUIRED", server.info(*shown).stdout)
+                    self.assertIn("TOKEN_UNKNOWN", server.info(*shown, *other).stdout)
+                    shown += token
+                self.assert_lets_in(server, *shown)
                 if "tls_cert = " in config:
                     # Why probes then do not go by gRPC.
                     self.assertFalse(server.passes({"grpc": {"port": 50551}}))
+
+    def assert_lets_in(self, server, *shown):
+        info = server.info(*shown)
+        self.assertEqual(info.returncode, 0, info.stdout)
 
     def test_takes_a_secret_that_was_replaced(self):
         pod = Pod(named("tokens"))
@@ -203,13 +209,13 @@ class Server(unittest.TestCase):
                 return ["--ca", pod.client_file("ca.crt", (pod.contents / "ca.crt").read_text()),
                         "--token-file", pod.client_file(name, name)]
             old = shown("token")
-            self.assertTrue(server.lets_in(*old))
+            self.assert_lets_in(server, *old)
             pod.accept_token("another")
             make_certificates(pod.contents)
             pod.mount_secrets("..2026_01_02")
             new = shown("another")
-            self.assertTrue(server.comes_true(lambda: server.lets_in(*new)), server.said())
-            self.assertFalse(server.lets_in(*new[:2], *old[2:]))
+            self.assertTrue(server.comes_true(lambda: server.info(*new).returncode == 0), server.said())
+            self.assertIn("TOKEN_UNKNOWN", server.info(*new[:2], *old[2:]).stdout)
 
     def test_refuses_secrets_that_everyone_could_read(self):
         pod = Pod(named("tokens"))
@@ -275,8 +281,9 @@ class Serving:
             time.sleep(0.05)
         return False
 
-    def lets_in(self, *shown):
-        return self.pod.run(CLIENT, "info", "--address", self.address, *shown).returncode == 0
+    def info(self, *shown):
+        """What comes of a call that needs a token, if any does."""
+        return self.pod.run(CLIENT, "info", "--address", self.address, *shown)
 
     def passes(self, probe):
         """What a kubelet thinks of a probe."""

@@ -93,7 +93,9 @@ std::set<std::string> LiveAndDie(Connection* connection) {
                           .step = 1,
                           .vote = {.worker = "a",
                                    .incarnation = a.incarnation,
-                                   .verdict = Verdict::kOverflow}});
+                                   .verdict = Verdict::kOverflow,
+                                   .scale_used = 1024,
+                                   .base = 0}});
   EXPECT_THAT(overflow, IsOk());
   // Another process takes the place of b.
   const JoinAnswer successor = join("b", b.resume_token);
@@ -165,10 +167,16 @@ TEST_F(EventLogProcessTest, TellsTheLifeOfAGroupAsJson) {
           Line(R"("info","event":"worker_joined")" + session +
                R"(,"step":2,"epoch":3,"worker":"b","incarnation":3,)"
                R"("state":"pending")"),
+          Line(R"("info","event":"decision")" + session +
+               R"(,"step":2,"epoch":4,"outcome":"SKIP",)"
+               R"("reason":"WORKER_LOST","scale_before":512.0,)"
+               R"("scale_after":512.0,"lost":["b"],"explanation":"...")"),
+          Line(R"("info","event":"worker_active")" + session +
+               R"(,"step":3,"epoch":4,"worker":"b","incarnation":3)"),
           Line(R"("info","event":"worker_left")" + session +
-               R"(,"step":2,"epoch":3,"worker":"a","incarnation":1)"),
+               R"(,"step":3,"epoch":4,"worker":"a","incarnation":1)"),
           Line(R"("info","event":"session_deleted")" + session +
-               R"(,"uid":"*","step":2,"workers":1)"),
+               R"(,"uid":"*","step":3,"workers":1)"),
           Line(R"("info","event":"call","method":"DeleteSession","code":"OK")" +
                session + R"(,"peer":"*","call_id":"job-17","took":"*")"),
           Line(R"("info","event":"call_failed","method":"GetSession",)"

@@ -121,7 +121,7 @@ class CallIdTest : public ::testing::Test {
         connection->JoinSession(session, {.worker = "w"}).status(),
         connection->LeaveSession(session, {.worker = "w", .incarnation = 1}),
         connection->ListDecisions(session, {}).status(),
-        connection->WatchSession(session, {},
+        connection->WatchSession(session, {.from_step = 1},
                                  [](const Decision&) { return true; })};
     for (const absl::Status& status : refused) {
       EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << status;

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
@@ -88,10 +89,15 @@ std::string Describe(const CrowdPlan& plan) {
       plan.readers, " read sessions, ", plan.unscalers, " unscale");
 }
 
-absl::Status Verdict(const Course& course, double peak_kib) {
+absl::Status PrintErrors(const Course& course) {
   const std::vector<std::string> errors = course.errors();
   for (const std::string& error : errors) Print("FAILED: " + error);
-  if (!errors.empty()) return absl::InternalError("there were errors");
+  return errors.empty() ? absl::OkStatus()
+                        : absl::InternalError("there were errors");
+}
+
+absl::Status Verdict(const Course& course, double peak_kib) {
+  if (absl::Status status = PrintErrors(course); !status.ok()) return status;
   if (peak_kib > kMostMemoryKib) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the server took ", Mebibytes(peak_kib), ", more than ",
@@ -135,8 +141,13 @@ absl::Status Run(const Options& options) {
   const absl::Duration taken = absl::Now() - start;
   const auto cpu = bench::CpuNanosecondsOf(pid);
   const auto busy = bench::FootprintOf(pid);
-  if (!cpu.ok()) return cpu.status();
-  if (!busy.ok()) return busy.status();
+  if (!cpu.ok() || !busy.ok()) {
+    // What callers saw says more than that the server is gone.
+    if (absl::Status status = PrintErrors(crowd.course()); !status.ok()) {
+      return status;
+    }
+    return cpu.ok() ? busy.status() : cpu.status();
+  }
   PrintTimes(crowd.course(), taken);
   Print(absl::StrCat(
       "the server took ", Mebibytes(busy->resident_kib),

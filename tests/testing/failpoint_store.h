@@ -23,9 +23,9 @@
 #include <optional>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/numbers.h"
+#include "store/forwarding_store.h"
 #include "store/store.h"
 
 namespace lossscaler::testing {
@@ -57,11 +57,11 @@ struct Failpoint {
   }
 };
 
-class FailpointStore final : public server::Store {
+class FailpointStore final : public server::ForwardingStore {
  public:
   FailpointStore(std::unique_ptr<server::Store> inner,
                  const Failpoint& failpoint)
-      : inner_(std::move(inner)), failpoint_(failpoint) {}
+      : ForwardingStore(std::move(inner)), failpoint_(failpoint) {}
 
   void Commit(server::Write write, Done done) override {
     const bool meant =
@@ -70,48 +70,8 @@ class FailpointStore final : public server::Store {
     if (meant) {
       done = [](server::WriteResult, const absl::Status&) { Die(); };
     }
-    inner_->Commit(std::move(write), std::move(done));
+    ForwardingStore::Commit(std::move(write), std::move(done));
   }
-
-  std::string_view name() const override { return inner_->name(); }
-  std::string_view durability() const override { return inner_->durability(); }
-  std::int64_t start_count() const override { return inner_->start_count(); }
-  absl::StatusOr<std::vector<server::StoredSession>> LoadAll() override {
-    return inner_->LoadAll();
-  }
-  absl::StatusOr<std::optional<server::StoredSession>> Reload(
-      std::string_view session_uid) override {
-    return inner_->Reload(session_uid);
-  }
-  absl::StatusOr<std::optional<Decision>> FindDecision(
-      std::string_view session_uid, std::int64_t step) override {
-    return inner_->FindDecision(session_uid, step);
-  }
-  absl::StatusOr<std::optional<Decision>> FindDecisionByRequest(
-      std::string_view session_uid, std::string_view request_id) override {
-    return inner_->FindDecisionByRequest(session_uid, request_id);
-  }
-  absl::StatusOr<std::vector<Decision>> ListDecisions(
-      std::string_view session_uid, std::int64_t before_step,
-      int limit) override {
-    return inner_->ListDecisions(session_uid, before_step, limit);
-  }
-  absl::StatusOr<std::vector<Decision>> ListDecisionsByIteration(
-      std::string_view session_uid, std::int64_t iteration,
-      std::int64_t before_step, int limit) override {
-    return inner_->ListDecisionsByIteration(session_uid, iteration, before_step,
-                                            limit);
-  }
-  absl::StatusOr<std::vector<Decision>> ReadDecisions(
-      std::string_view session_uid, std::int64_t from_step,
-      int limit) override {
-    return inner_->ReadDecisions(session_uid, from_step, limit);
-  }
-  absl::StatusOr<std::optional<server::Deletion>> FindDeletion(
-      std::string_view request_id) override {
-    return inner_->FindDeletion(request_id);
-  }
-  absl::Status Health() override { return inner_->Health(); }
 
  private:
   [[noreturn]] static void Die() {
@@ -119,7 +79,6 @@ class FailpointStore final : public server::Store {
     for (;;) pause();
   }
 
-  const std::unique_ptr<server::Store> inner_;
   const Failpoint failpoint_;
 };
 

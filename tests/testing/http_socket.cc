@@ -41,6 +41,7 @@ std::string HttpSocket::ReadAll() {
   std::array<char, 4'096> buffer;
   while (true) {
     const ssize_t count = recv(socket_, buffer.data(), buffer.size(), 0);
+    was_reset_ = count < 0;
     if (count <= 0) return all;
     all.append(buffer.data(), static_cast<std::size_t>(count));
   }

@@ -27,9 +27,12 @@ class HttpSocket {
 
   // What the server sends until it closes the connection.
   std::string ReadAll();
+  // Whether that ended with an error instead.
+  bool was_reset() const { return was_reset_; }
 
  private:
   int socket_;
+  bool was_reset_ = false;
 };
 
 // The answer to a GET of a page.

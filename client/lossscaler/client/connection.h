@@ -231,8 +231,8 @@ class Connection {
 };
 
 // A connection over gRPC. Connects lazily; never fails. With credentials that
-// cannot be used every call fails with INVALID_CREDENTIALS, and with such a call
-// id with INVALID_FIELD; nothing is sent.
+// cannot be used every call fails with INVALID_CREDENTIALS, and with such a
+// call id with INVALID_FIELD; nothing is sent.
 std::shared_ptr<Connection> MakeConnection(const ClientOptions& options = {});
 
 }  // namespace lossscaler

@@ -111,8 +111,8 @@ TEST(CheckVoteTest, SixtyFourPartsAreAllowed) {
   vote.parts.push_back({"p64"});
   const absl::Status status = CheckGroupVote(1, vote);
   EXPECT_THAT(status, IsError(Reason::kTooManyParts));
-  EXPECT_THAT(MetadataOf(status), UnorderedElementsAre(Pair("parts", "65"),
-                                                       Pair("limit", "64")));
+  EXPECT_THAT(MetadataOf(status),
+              UnorderedElementsAre(Pair("parts", "65"), Pair("limit", "64")));
 }
 
 TEST(CheckVoteTest, APartHasANameOfItsOwn) {

@@ -16,8 +16,9 @@ namespace lossscaler::internal {
 
 // INVALID_CREDENTIALS if no call must be made with `options`: the token cannot
 // be a header or would leave this machine without TLS, a certificate or its key
-// is missing, or they cannot be used (pem_check.h); INVALID_FIELD if the call id
-// cannot be a header. Reads every certificate: once is enough for a connection.
+// is missing, or they cannot be used (pem_check.h); INVALID_FIELD if the call
+// id cannot be a header. Reads every certificate: once is enough for a
+// connection.
 absl::Status CheckCredentials(const ClientOptions& options);
 
 // Adds the options' token and call id, if there are any, to a call that has not

@@ -104,6 +104,7 @@ TEST_F(AdminServerTest, ABodyIsNotWaitedForAndTheAnswerIsSeen) {
       absl::StrCat("POST /metrics HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n",
                    std::string(100'000, 'x')));
   EXPECT_THAT(socket.ReadAll(), StartsWith("HTTP/1.1 405 "));
+  EXPECT_FALSE(socket.was_reset());
 }
 
 TEST_F(AdminServerTest, WhatFollowsARequestIsNoSecondOne) {
@@ -132,7 +133,7 @@ TEST_F(AdminServerTest, GarbageIsRefusedAndHurtsNobody) {
 
 TEST_F(AdminServerTest, ConnectionsThatSendNothingOrSlowlyDelayNobody) {
   std::vector<HttpSocket> slow;
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < kMaxAdminConnections - 1; ++i) {
     slow.emplace_back(address());
     if (i % 2 == 0) slow.back().Send("GET /healthz HTTP/1.1\r\nX-Slow: ");
   }
@@ -158,10 +159,11 @@ TEST_F(AdminServerTest, OneConnectionTooManyTakesThePlaceOfTheOldest) {
   oldest.Send("GET /healthz HTTP/1.1\r\n");
   std::vector<HttpSocket> others;
   for (int i = 0; i < kMaxAdminConnections; ++i) others.emplace_back(address());
-  EXPECT_EQ(oldest.ReadAll(), "");
-  // The youngest is there.
   others.back().Send(kGetHealth);
   EXPECT_THAT(others.back().ReadAll(), StartsWith("HTTP/1.1 200 "));
+  // Too late: all others have been accepted.
+  oldest.Send("\r\n");
+  EXPECT_EQ(oldest.ReadAll(), "");
 }
 
 TEST_F(AdminServerTest, APortThatSomebodyHasEndsTheStart) {

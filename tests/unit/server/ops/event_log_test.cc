@@ -227,7 +227,8 @@ TEST_F(EventLogTest, ASessionComesAndGoes) {
       ElementsAre(OrderedJson::parse(
           R"({"level":"info","event":"session_created","session":"a/b",)"
           R"("uid":"uid-1","kind":"solo","scale":8.0})")));
-  const SessionState group = Group(false, {"a", "b"});
+  SessionState group = Group(false, {"a", "b", "c"});
+  group.group->members[2].state = MemberState::kLeft;
   EXPECT_THAT(
       Lines(SessionChange{.cause = Cause::kDelete, .before = &group}),
       ElementsAre(OrderedJson::parse(

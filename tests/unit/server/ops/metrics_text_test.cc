@@ -170,7 +170,7 @@ TEST_F(MetricsTextTest, SaysWhichServerItIsAndWhatItAllows) {
               Optional(1));
   EXPECT_THAT(text.Find("lossscaler_start_time_seconds"),
               Optional(1'767'323'045));
-  EXPECT_THAT(text.Find("lossscaler_start_count"), Optional(7));
+  EXPECT_THAT(text.Find("lossscaler_starts"), Optional(7));
   EXPECT_THAT(text.Find(R"(lossscaler_limit{name="sessions"})"), Optional(11));
   EXPECT_THAT(text.Find(R"(lossscaler_limit{name="unscale_streams"})"),
               Optional(12));

@@ -291,6 +291,15 @@ TEST_F(SettingsTest, OpenAddressNeedsInsecure) {
   EXPECT_THAT(Resolve({"--listen=0.0.0.0:1", "--insecure"}), IsOk());
 }
 
+// It counts milliseconds in an int: 2^31 of them are 596 hours and a half.
+TEST_F(SettingsTest, NoTimeOfAConnectionIsLongerThanGrpcCanCount) {
+  for (const char* flag : {"--max-connection-age", "--max-connection-idle",
+                           "--max-connection-age-grace", "--keepalive-time"}) {
+    EXPECT_FALSE(Resolve({absl::StrCat(flag, "=597h")}).ok()) << flag;
+  }
+  EXPECT_THAT(Resolve({"--max-connection-age=576h"}), IsOk());
+}
+
 TEST_F(SettingsTest, MissingFlagValueIsNotTheNextFlag) {
   EXPECT_THAT(Problems({"--ready-file", "--insecure"}),
               HasSubstr("flag --ready-file: the value is missing"));
