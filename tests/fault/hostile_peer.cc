@@ -27,7 +27,8 @@ class Windows {
       const std::string_view head(heard.data() + read_, kHead);
       const auto length = static_cast<std::size_t>(Number(head.substr(0, 3)));
       if (heard.size() - read_ < kHead + length) return;
-      Take(static_cast<http2::FrameType>(head[3]), Number(head.substr(5)),
+      Take(static_cast<http2::FrameType>(head[3]), head[4] == http2::kAck,
+           Number(head.substr(5)),
            std::string_view(heard).substr(read_ + kHead, length));
       read_ += kHead + length;
     }
@@ -36,6 +37,9 @@ class Windows {
   // The call or the connection has been ended.
   bool ended() const { return ended_; }
   std::int64_t size() const { return std::min(connection_, stream_); }
+  // Whether there are settings that were not acknowledged: they hold from then
+  // on.
+  bool TakeSettings() { return std::exchange(settings_, 0) > 0; }
   void Spend(std::int64_t bytes) {
     connection_ -= bytes;
     stream_ -= bytes;
@@ -53,7 +57,7 @@ class Windows {
     return number;
   }
 
-  void Take(http2::FrameType type, std::int64_t stream,
+  void Take(http2::FrameType type, bool ack, std::int64_t stream,
             std::string_view payload) {
     switch (type) {
       case http2::FrameType::kWindowUpdate:
@@ -65,6 +69,7 @@ class Windows {
             stream_ += Number(payload.substr(2, 4)) - kInitial;
           }
         }
+        settings_ += ack ? 0 : 1;
         break;
       case http2::FrameType::kHeaders:
       case http2::FrameType::kReset:
@@ -77,6 +82,7 @@ class Windows {
   }
 
   std::size_t read_ = 0;
+  int settings_ = 0;
   std::int64_t connection_ = kInitial;
   std::int64_t stream_ = kInitial;
   bool ended_ = false;
@@ -114,18 +120,22 @@ void HostilePeer::Send(std::string_view bytes) {
   }
 }
 
-std::int64_t HostilePeer::SendData(std::int64_t bytes,
+std::int64_t HostilePeer::SendData(std::int64_t sent_before, std::int64_t bytes,
                                    std::chrono::seconds limit) {
   constexpr std::int64_t kFrame = 16'384;
   const std::string frame =
       http2::Frame(http2::FrameType::kData, 0, 1, std::string(kFrame, 'x'));
   Windows windows;
+  windows.Spend(sent_before);
   bool open = true;
   std::int64_t sent = 0;
   for (; sent < bytes; sent += kFrame) {
     const bool ready = PollUntil(limit, [&] {
       open = Listen();
       windows.Follow(heard_);
+      if (windows.TakeSettings()) {
+        Send(http2::Frame(http2::FrameType::kSettings, http2::kAck, 0, ""));
+      }
       return !open || windows.ended() || windows.size() >= kFrame;
     });
     if (!ready || !open || windows.ended() ||

@@ -29,10 +29,11 @@ class HostilePeer {
   // Sends what the server takes, and gives up where it takes no more.
   void Send(std::string_view bytes);
 
-  // Sends up to `bytes` of stream 1 as fast as the server's windows allow;
-  // returns how many there were when it had ended the call or the connection,
-  // or had given no window for `limit`.
-  std::int64_t SendData(std::int64_t bytes, std::chrono::seconds limit);
+  // Sends up to `bytes` of stream 1, which has had `sent_before`, as fast as
+  // the server's windows allow; returns how many there were when it had ended
+  // the call or the connection, or had given no window for `limit`.
+  std::int64_t SendData(std::int64_t sent_before, std::int64_t bytes,
+                        std::chrono::seconds limit);
 
   // Reads what there is, without waiting. False once the server has ended the
   // connection.
@@ -63,6 +64,7 @@ enum class FrameType : std::uint8_t {
   kWindowUpdate = 8,
   kContinuation = 9,
 };
+inline constexpr std::uint8_t kAck = 1;
 inline constexpr std::uint8_t kEndHeaders = 4;
 
 // A frame; `announced` is the length that it claims to have.

@@ -250,6 +250,18 @@ TEST_F(WorkerLinkTest, AVoteIsCastAgainOverTheNextStream) {
   EXPECT_THAT(link_->Await(cast), IsOk());
 }
 
+TEST_F(WorkerLinkTest, AStreamThatAServerShortOfMemoryEndsIsOpenedAgain) {
+  StartGroup(2);
+  const auto cast = Cast(Verdict::kFinite);
+  server_->Cut(absl::ResourceExhaustedError("RST_STREAM"));
+  Pass(absl::Seconds(3));
+  EXPECT_EQ(server_->streams(), 2);
+  EXPECT_EQ(server_->votes(), 2);
+  PeerVotes(Verdict::kFinite);
+  Turn();
+  EXPECT_THAT(link_->Await(cast), IsOk());
+}
+
 TEST_F(WorkerLinkTest, ADecisionThatWasLostOnItsWayIsAskedForAgain) {
   StartGroup(2);
   const auto cast = Cast(Verdict::kFinite);

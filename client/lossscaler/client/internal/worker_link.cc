@@ -24,6 +24,13 @@ constexpr absl::Duration kLongestPause = absl::Seconds(1);
 // Without a call that waits for so long, the keeper listens to the stream.
 constexpr absl::Duration kQuiet = absl::Milliseconds(100);
 
+// A server that is short of memory for what it receives ends streams below its
+// handlers, without a reason, whoever it is that sends so much.
+bool ConcernsOnlyTheStream(const absl::Status& why) {
+  return IsRetryable(why, Idempotency::kIdempotent) ||
+         (absl::IsResourceExhausted(why) && ReasonNameOf(why).empty());
+}
+
 }  // namespace
 
 // What one stream says, for as long as it is the present one.
@@ -408,7 +415,7 @@ std::shared_ptr<WorkerStream> WorkerLink::DropStream() {
 
 void WorkerLink::Lose(const absl::Status& why, absl::Time now) {
   DropStream();
-  if (IsRetryable(why, Idempotency::kIdempotent)) {
+  if (ConcernsOnlyTheStream(why)) {
     reconnect_.Lost(why, now);
   } else {
     down_ = MembershipEnded(why);
