@@ -36,7 +36,7 @@ FINE = (
     'lossscaler_workers{state="active"} > 0',
 )
 FAULTY = {
-    "lossscaler_starts": "the server exports no lossscaler_starts",
+    "lossscaler_start": "the server exports no lossscaler_start",
     "lossscaler_elsewhere": "the server exports no lossscaler_elsewhere",
     "lossscaler_prose": "the server exports no lossscaler_prose",
     "process_threads": "the server exports no process_threads",
