@@ -390,8 +390,8 @@ void App::ConfigureConnections(grpc::ServerBuilder* builder) const {
   const bool tcp =
       std::any_of(listen_.begin(), listen_.end(),
                   [](const ListenAddress& a) { return !a.is_unix(); });
-  // Windows that grow by themselves do so most while this server is slow, and 64
-  // streams would not fit into the quota any more.
+  // Windows that grow by themselves do so most while this server is slow, and
+  // 64 streams would not fit into the quota any more.
   builder->AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   if (tcp) {
     builder->AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES,
