@@ -109,9 +109,10 @@ class TokenTable::Reader {
         {"sha256", &texts->sha256}};
     for (const auto& [key, node] : table) {
       const std::size_t line = LineOf(key.source());
+      const std::string_view name = key.str();
       const auto* const found =
           std::find_if(std::begin(known), std::end(known),
-                       [&](const auto& k) { return k.first == key.str(); });
+                       [name](const auto& k) { return k.first == name; });
       if (found == std::end(known)) {
         return FileError(file_,
                          "there is a key that a [[token]] does not have; it "
