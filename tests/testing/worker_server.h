@@ -24,8 +24,6 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/cord.h"
-#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "lossscaler/client/mocks/mock_connection.h"
 #include "lossscaler/sync/mutex.h"
@@ -196,7 +194,7 @@ class WorkerServer : public ::testing::NiceMock<MockConnection> {
     ++heartbeats_;
     driver_.core().KeepAlive(peer.worker, driver_.now()).IgnoreError();
     absl::Status refused;
-    if (checkpoint) refused = Sent(driver_.Present(peer.worker, *checkpoint));
+    if (checkpoint) refused = driver_.Present(peer.worker, *checkpoint);
     events_.push_back([to = peer.events, sequence, refused,
                        told = MembershipOf(peer.worker)] {
       to->OnHeartbeat(sequence, told, refused);
@@ -224,12 +222,11 @@ class WorkerServer : public ::testing::NiceMock<MockConnection> {
           ++it;
           continue;
         }
-        events_.push_back(
-            [to = peer.events, sequence = it->second,
-             told = answer->ok() ? *answer : Sent(answer->status()),
-             current = driver_.state().current()] {
-              to->OnVote(sequence, told, current);
-            });
+        events_.push_back([to = peer.events, sequence = it->second,
+                           answer = *answer,
+                           current = driver_.state().current()] {
+          to->OnVote(sequence, answer, current);
+        });
         it = peer.waiting.erase(it);
       }
       const absl::Status member =
@@ -247,25 +244,15 @@ class WorkerServer : public ::testing::NiceMock<MockConnection> {
   void Close(Peer* peer, const absl::Status& status)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!peer->events) return;
-    ends_.push_back([to = std::exchange(peer->events, nullptr),
-                     told = Sent(status)] { to->OnClosed(told); });
+    ends_.push_back([to = std::exchange(peer->events, nullptr), status] {
+      to->OnClosed(status);
+    });
   }
 
   void CutAll(const absl::Status& status)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     events_.clear();
     for (Peer& peer : streams_) Close(&peer, status);
-  }
-
-  // As it comes out of a wire: nobody shares its memory. Abseil counts who does
-  // where thread sanitizer does not look.
-  static absl::Status Sent(const absl::Status& status) {
-    absl::Status sent(status.code(), status.message());
-    status.ForEachPayload(
-        [&sent](absl::string_view type, const absl::Cord& payload) {
-          sent.SetPayload(type, payload);
-        });
-    return sent;
   }
 
   Membership MembershipOf(const WorkerRef& worker) const
@@ -276,7 +263,7 @@ class WorkerServer : public ::testing::NiceMock<MockConnection> {
     if (view.ok()) membership.state = view->member.state;
     membership.phase = driver_.core().phase();
     membership.current = driver_.state().current();
-    membership.closed = Sent(driver_.core().why_closed());
+    membership.closed = driver_.core().why_closed();
     return membership;
   }
 
