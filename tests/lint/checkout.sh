@@ -42,8 +42,3 @@ quietly() {
     return 1
   }
 }
-
-# Configures build/clang. Fails with CMake's words.
-configure_clang() {
-  quietly cmake --preset clang
-}

@@ -8,7 +8,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../checkout.sh"
 need tidy clang-tidy clang++ cmake ninja python3
 
-configure_clang || {
+quietly cmake --preset clang || {
   echo "tidy: configuring the preset clang failed"
   exit 1
 }
